@@ -1,0 +1,247 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""One request to the Kubernetes API, with bounded retries.
+
+Retried, with growing pauses: 429 (the server's Retry-After is kept to), 500, 502, 503, 504 and broken connections.
+The server sends 429 from its priority and fairness queues and 503 while it starts, see
+U(https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import time
+import typing as t
+
+try:
+    import urllib3
+    from urllib3 import exceptions as urllib3_errors
+except ImportError:  # comes with the Python package kubernetes, whose absence is reported by _kube_config
+    urllib3 = None
+    urllib3_errors = None
+
+RETRIED_STATUSES = frozenset((429, 500, 502, 503, 504))
+#: A body that was not accepted at all, so that sending it again cannot do the work twice.
+RETRIED_STATUSES_OF_POST = frozenset((429, 503))
+
+PATCH_TYPE = "application/merge-patch+json"
+
+Query = t.Union[t.Mapping[str, t.Any], t.Sequence[t.Tuple[str, t.Any]], None]
+
+
+class ApiError(Exception):
+    """The API refused, or could not be reached, also after the retries.
+
+    :ivar status: the HTTP status; 0 where there was no answer.
+    :ivar reason: the C(reason) of the server's Status object, such as C(Forbidden) or C(Conflict).
+    :ivar message: the server's own sentence.
+    :ivar details: the C(details) of the Status object.
+    :ivar attempts: how many times the request was sent.
+    :ivar cause: the exception behind a request without an answer.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        url: str,
+        status: int = 0,
+        reason: str = "",
+        message: str = "",
+        details: t.Optional[t.Dict[str, t.Any]] = None,
+        attempts: int = 1,
+        cause: t.Optional[BaseException] = None,
+    ) -> None:
+        super().__init__("%s %s: %s" % (method, url, message or reason or status or type(cause).__name__))
+        self.method = method
+        self.url = url
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.details = details or {}
+        self.attempts = attempts
+        self.cause = cause
+
+
+class RetryPolicy:
+    """How often and how long to wait.
+
+    :param attempts: how many times a request is sent at most.
+    :param first: seconds before the second attempt; doubled each time, with a random part so that many clients
+        do not come back at once.
+    :param longest: no pause is longer, whatever the server asks for.
+    :param sleep: replaced by tests.
+    """
+
+    def __init__(
+        self,
+        attempts: int = 6,
+        first: float = 0.2,
+        longest: float = 20.0,
+        sleep: t.Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.attempts = attempts
+        self.first = first
+        self.longest = longest
+        self.sleep = sleep
+
+    def pause(self, attempt: int, retry_after: t.Optional[str]) -> None:
+        """Wait after the attempt of that number (from 1 on)."""
+        backoff = self.first * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
+        asked = seconds_of(retry_after)
+        self.sleep(min(self.longest, backoff if asked is None else max(asked, backoff)))
+
+
+DEFAULT_POLICY = RetryPolicy()
+
+
+def seconds_of(retry_after: t.Optional[str]) -> t.Optional[float]:
+    """The header Retry-After in seconds (a number or a date); None where it is absent or not legal."""
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def call(
+    api_client: t.Any,
+    method: str,
+    path: str,
+    *,
+    query: Query = None,
+    body: t.Any = None,
+    headers: t.Optional[t.Mapping[str, str]] = None,
+    accept_statuses: t.Collection[int] = (),
+    retry_statuses: t.Collection[int] = (),
+    policy: t.Optional[RetryPolicy] = None,
+    timeout: float = 60.0,
+) -> t.Tuple[int, t.Any]:
+    """Send one request and return its answer.
+
+    :param api_client: from C(connect).
+    :param path: below the server's address, beginning with a slash, already quoted.
+    :param body: what is sent as JSON. A PATCH is a JSON merge patch unless O(headers) say another Content-Type.
+    :param accept_statuses: refusals that the caller wants to see as an answer, such as 404.
+    :param retry_statuses: statuses to retry besides the usual ones, such as 409.
+    :returns: the status and the parsed JSON.
+    :raises ApiError: any other status than 2xx or O(accept_statuses), or no answer.
+    """
+    policy = policy or DEFAULT_POLICY
+    method = method.upper()
+    url = api_client.configuration.host + path
+    retried = (RETRIED_STATUSES_OF_POST if method == "POST" else RETRIED_STATUSES).union(retry_statuses)
+    data = None if body is None else json.dumps(body, separators=(",", ":")).encode("utf-8")
+    attempt = 0
+    while True:
+        attempt += 1
+        retry_after = None
+        try:
+            response = _send(api_client, method, url, query, data, headers, timeout)
+        except urllib3_errors.HTTPError as exc:
+            error = ApiError(method, url, message=str(exc), attempts=attempt, cause=exc)
+            again = _worth_another(exc, method)
+        else:
+            if 200 <= response.status < 300 or response.status in accept_statuses:
+                return response.status, _parsed(response, method, url, attempt)
+            error = _refusal(response, method, url, attempt)
+            again = response.status in retried
+            retry_after = response.headers.get("Retry-After")
+        if not again or attempt >= policy.attempts:
+            raise error
+        policy.pause(attempt, retry_after)
+
+
+def _send(
+    api_client: t.Any,
+    method: str,
+    url: str,
+    query: Query,
+    data: t.Optional[bytes],
+    headers: t.Optional[t.Mapping[str, str]],
+    timeout: float,
+) -> t.Any:
+    sent = {"Accept": "application/json", "User-Agent": "mindcluster.recovery"}
+    sent.update(_credentials(api_client.configuration))
+    if data is not None:
+        sent["Content-Type"] = PATCH_TYPE if method == "PATCH" else "application/json"
+    sent.update(headers or {})
+    if query:
+        url = "%s?%s" % (url, _encoded(query))
+    return api_client.rest_client.pool_manager.urlopen(
+        method,
+        url,
+        body=data,
+        headers=sent,
+        retries=False,
+        redirect=False,
+        timeout=urllib3.Timeout(connect=10.0, read=timeout),
+    )
+
+
+def _credentials(configuration: t.Any) -> t.Dict[str, str]:
+    found = {}
+    for setting in configuration.auth_settings().values():
+        if setting["in"] == "header" and setting["value"]:
+            found[setting["key"]] = setting["value"]
+    return found
+
+
+def _encoded(query: t.Any) -> str:
+    from urllib.parse import urlencode
+
+    return urlencode(query)
+
+
+def _worth_another(exc: BaseException, method: str) -> bool:
+    if isinstance(exc, urllib3_errors.SSLError):
+        return False
+    if isinstance(exc, urllib3_errors.NewConnectionError):
+        return True
+    # Whether a POST whose answer was lost has done its work is not known.
+    return method != "POST"
+
+
+def _parsed(response: t.Any, method: str, url: str, attempt: int) -> t.Any:
+    if not response.data:
+        return None
+    try:
+        return json.loads(response.data)
+    except ValueError as exc:
+        raise ApiError(
+            method,
+            url,
+            status=response.status,
+            reason="NotJSON",
+            message="the answer is not JSON; is `%s` an API server?" % url,
+            attempts=attempt,
+            cause=exc,
+        ) from exc
+
+
+def _refusal(response: t.Any, method: str, url: str, attempt: int) -> ApiError:
+    try:
+        status = json.loads(response.data)
+    except ValueError:
+        status = None
+    if not isinstance(status, dict):
+        status = {"message": response.data[:200].decode("utf-8", "replace").strip()}
+    return ApiError(
+        method,
+        url,
+        status=response.status,
+        reason=str(status.get("reason") or response.reason or ""),
+        message=str(status.get("message") or ""),
+        details=status.get("details") if isinstance(status.get("details"), dict) else None,
+        attempts=attempt,
+    )
