@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 #: The options of the documentation fragment C(mindcluster.recovery._kube).
-KUBE_ARGSPEC: t.Dict[str, t.Dict[str, t.Any]] = {
+KUBE_ARGSPEC: dict[str, dict[str, t.Any]] = {
     "kubeconfig": {"type": "path"},
     "context": {"type": "str"},
     "host": {"type": "str"},

@@ -22,7 +22,7 @@ try:
     from kubernetes.config.config_exception import ConfigException
 except ImportError as exc:  # the modules that use this file report it with the interpreter's path
     kubernetes = None
-    IMPORT_ERROR: t.Optional[ImportError] = exc
+    IMPORT_ERROR: ImportError | None = exc
 else:
     IMPORT_ERROR = None
 
@@ -62,7 +62,7 @@ def configuration(params: Params) -> t.Any:
     return config
 
 
-def kubeconfig_files(params: Params) -> t.List[str]:
+def kubeconfig_files(params: Params) -> list[str]:
     """The kubeconfig files to read: the option, else the variable E(KUBECONFIG), else C(~/.kube/config).
 
     :returns: absolute paths; empty where O(host) is given, or where nothing is there (the cluster's own service
@@ -79,7 +79,7 @@ def kubeconfig_files(params: Params) -> t.List[str]:
     return [default] if os.path.isfile(default) else []
 
 
-def _given_files(value: str, where: str) -> t.List[str]:
+def _given_files(value: str, where: str) -> list[str]:
     paths = [os.path.abspath(os.path.expanduser(part)) for part in value.split(os.pathsep) if part.strip()]
     present = [path for path in paths if os.path.exists(path)]
     if not present:
@@ -124,7 +124,7 @@ def _load_files(config: t.Any, files: t.Sequence[str], params: Params) -> None:
         raise Refused(_unusable(where, str(exc))) from exc
 
 
-def _read(path: str) -> t.Dict[str, t.Any]:
+def _read(path: str) -> dict[str, t.Any]:
     try:
         with open(path, encoding="utf-8") as stream:
             document = yaml.safe_load(stream)
@@ -168,7 +168,7 @@ def _unusable(where: str, problem: str) -> Finding:
     )
 
 
-def _refuse_bad_context(documents: t.Sequence[t.Mapping[str, t.Any]], wanted: t.Optional[str], where: str) -> None:
+def _refuse_bad_context(documents: t.Sequence[t.Mapping[str, t.Any]], wanted: str | None, where: str) -> None:
     contexts = _named(documents, "contexts")
     name = wanted or next((doc["current-context"] for doc in documents if doc.get("current-context")), None)
     if not name:
@@ -217,8 +217,8 @@ def _refuse_dangling(
         raise Refused(findings)
 
 
-def _named(documents: t.Sequence[t.Mapping[str, t.Any]], kind: str) -> t.Dict[str, t.Any]:
-    found: t.Dict[str, t.Any] = {}
+def _named(documents: t.Sequence[t.Mapping[str, t.Any]], kind: str) -> dict[str, t.Any]:
+    found: dict[str, t.Any] = {}
     for document in documents:
         for entry in document.get(kind) or []:
             if isinstance(entry, dict) and isinstance(entry.get("name"), str):

@@ -54,9 +54,9 @@ def server_of(exc: BaseException) -> str:
     return "%s://%s" % (parts.scheme, parts.netloc.rpartition("@")[2]) if parts.netloc else "the API server"
 
 
-def _chain(exc: t.Optional[BaseException]) -> t.Iterator[BaseException]:
-    seen: t.Set[int] = set()
-    pending: t.List[t.Any] = [exc]
+def _chain(exc: BaseException | None) -> t.Iterator[BaseException]:
+    seen: set[int] = set()
+    pending: list[t.Any] = [exc]
     while pending:
         current = pending.pop(0)
         if not isinstance(current, BaseException) or id(current) in seen:
@@ -108,8 +108,14 @@ def _no_answer(exc: BaseException, doing_what: str) -> Finding:
 
 
 def _tls(text: str, doing_what: str, server: str) -> Finding:
-    found = re.search(r"(certificate verify failed[^()]*|WRONG_VERSION_NUMBER|wrong version number|\[SSL[^\]]*\][^()]*)", text)
-    what = "Cannot %s: no TLS connection to `%s` (%s)" % (doing_what, server, found.group(1).strip() if found else "TLS")
+    found = re.search(
+        r"(certificate verify failed[^()]*|WRONG_VERSION_NUMBER|wrong version number|\[SSL[^\]]*\][^()]*)", text
+    )
+    what = "Cannot %s: no TLS connection to `%s` (%s)" % (
+        doing_what,
+        server,
+        found.group(1).strip() if found else "TLS",
+    )
     if "version number" in text.lower() or "WRONG_VERSION" in text:
         return Finding(
             "kube-tls",

@@ -18,6 +18,7 @@ import json
 import random
 import time
 import typing as t
+from urllib.parse import urlencode
 
 try:
     import urllib3
@@ -31,8 +32,6 @@ RETRIED_STATUSES = frozenset((429, 500, 502, 503, 504))
 RETRIED_STATUSES_OF_POST = frozenset((429, 503))
 
 PATCH_TYPE = "application/merge-patch+json"
-
-Query = t.Union[t.Mapping[str, t.Any], t.Sequence[t.Tuple[str, t.Any]], None]
 
 
 class ApiError(Exception):
@@ -53,9 +52,9 @@ class ApiError(Exception):
         status: int = 0,
         reason: str = "",
         message: str = "",
-        details: t.Optional[t.Dict[str, t.Any]] = None,
+        details: dict[str, t.Any] | None = None,
         attempts: int = 1,
-        cause: t.Optional[BaseException] = None,
+        cause: BaseException | None = None,
     ) -> None:
         super().__init__("%s %s: %s" % (method, url, message or reason or status or type(cause).__name__))
         self.method = method
@@ -90,7 +89,7 @@ class RetryPolicy:
         self.longest = longest
         self.sleep = sleep
 
-    def pause(self, attempt: int, retry_after: t.Optional[str]) -> None:
+    def pause(self, attempt: int, retry_after: str | None) -> None:
         """Wait after the attempt of that number (from 1 on)."""
         backoff = self.first * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
         asked = seconds_of(retry_after)
@@ -100,7 +99,7 @@ class RetryPolicy:
 DEFAULT_POLICY = RetryPolicy()
 
 
-def seconds_of(retry_after: t.Optional[str]) -> t.Optional[float]:
+def seconds_of(retry_after: str | None) -> float | None:
     """The header Retry-After in seconds (a number or a date); None where it is absent or not legal."""
     if not retry_after:
         return None
@@ -119,14 +118,14 @@ def call(
     method: str,
     path: str,
     *,
-    query: Query = None,
+    query: t.Mapping[str, t.Any] | None = None,
     body: t.Any = None,
-    headers: t.Optional[t.Mapping[str, str]] = None,
+    headers: t.Mapping[str, str] | None = None,
     accept_statuses: t.Collection[int] = (),
     retry_statuses: t.Collection[int] = (),
-    policy: t.Optional[RetryPolicy] = None,
+    policy: RetryPolicy | None = None,
     timeout: float = 60.0,
-) -> t.Tuple[int, t.Any]:
+) -> tuple[int, t.Any]:
     """Send one request and return its answer.
 
     :param api_client: from C(connect).
@@ -166,9 +165,9 @@ def _send(
     api_client: t.Any,
     method: str,
     url: str,
-    query: Query,
-    data: t.Optional[bytes],
-    headers: t.Optional[t.Mapping[str, str]],
+    query: t.Mapping[str, t.Any] | None,
+    data: bytes | None,
+    headers: t.Mapping[str, str] | None,
     timeout: float,
 ) -> t.Any:
     sent = {"Accept": "application/json", "User-Agent": "mindcluster.recovery"}
@@ -177,7 +176,7 @@ def _send(
         sent["Content-Type"] = PATCH_TYPE if method == "PATCH" else "application/json"
     sent.update(headers or {})
     if query:
-        url = "%s?%s" % (url, _encoded(query))
+        url = "%s?%s" % (url, urlencode(query))
     return api_client.rest_client.pool_manager.urlopen(
         method,
         url,
@@ -189,18 +188,12 @@ def _send(
     )
 
 
-def _credentials(configuration: t.Any) -> t.Dict[str, str]:
+def _credentials(configuration: t.Any) -> dict[str, str]:
     found = {}
     for setting in configuration.auth_settings().values():
         if setting["in"] == "header" and setting["value"]:
             found[setting["key"]] = setting["value"]
     return found
-
-
-def _encoded(query: t.Any) -> str:
-    from urllib.parse import urlencode
-
-    return urlencode(query)
 
 
 def _worth_another(exc: BaseException, method: str) -> bool:

@@ -1,0 +1,183 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""The steps of the modules C(node_labels) and C(node_labels_info): look first, refuse, then act."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import connect
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import NodeRequest, checked_requests
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_apply import (
+    NodeList,
+    Patcher,
+    allocatable,
+    list_nodes,
+)
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_plan import (
+    NodeChange,
+    NodeState,
+    change_of,
+    contradictions,
+    missing_nodes,
+    surplus_keys,
+)
+
+NODES_SPEC: dict[str, t.Any] = {
+    "type": "list",
+    "elements": "dict",
+    "required": True,
+    "options": {
+        "name": {"type": "str", "required": True},
+        "labels": {"type": "dict", "required": True},
+        "arch": {"type": "str", "choices": ["aarch64", "x86_64"]},
+    },
+}
+
+Params = t.Mapping[str, t.Any]
+
+
+def label_nodes(params: Params, check_mode: bool) -> dict[str, t.Any]:
+    """Give the nodes the labels that the module's parameters ask for.
+
+    :returns: the module's result; C(failed_nodes) is not empty where something went wrong after the first patch.
+    :raises Refused: before anything was changed.
+    """
+    requests = _requests(params)
+    client = connect(params, params["workers"])
+    found = list_nodes(client, requests)
+    _refuse(requests, found)
+    changes = [
+        change
+        for change in (change_of(request, found.states[name], params["prune"]) for name, request in requests.items())
+        if change is not None
+    ]
+    outcome = Patcher(client, params["workers"], dry_run=check_mode).run(changes)
+    return _result(len(requests), outcome)
+
+
+def audit_nodes(params: Params) -> dict[str, t.Any]:
+    """How far the nodes are from what the module's parameters ask for.
+
+    :raises Refused: the request is not legal or the list cannot be read; drift is no error.
+    """
+    requests = _requests(params)
+    client = connect(params)
+    found = list_nodes(client, requests)
+    absent = sorted(name for name in requests if name not in found.names)
+    present = [request for name, request in requests.items() if name in found.states]
+    drift = [entry for entry in (_drift(request, found.states[request.name]) for request in present) if entry]
+    wrong_arch = contradictions(present, found.states)
+    without = _without_resource(client, params.get("resource"), present)
+    in_sync = not (drift or absent or wrong_arch or without)
+    return {
+        "in_sync": in_sync,
+        "drift": drift,
+        "absent_nodes": absent,
+        "contradictions": [finding.as_dict() for finding in wrong_arch],
+        "without_resource": without,
+        "counts": {"requested": len(requests), "drifted": len(drift), "absent": len(absent)},
+    }
+
+
+def failure_message(result: t.Mapping[str, t.Any], listed: int = 20) -> str:
+    """One text for the nodes that could not be labelled; the whole list is in the result."""
+    failed, counts = result["failed_nodes"], result["counts"]
+    lines = [
+        "%d of %d nodes could not be labelled, %d were changed, %d were as they should be:"
+        % (counts["failed"], counts["requested"], counts["changed"], counts["unchanged"])
+    ]
+    lines += ["%s: %s. %s. %s" % (each["name"], each["what"], each["why"], each["remedy"]) for each in failed[:listed]]
+    if len(failed) > listed:
+        lines.append("and %d more, see failed_nodes" % (len(failed) - listed))
+    return "\n".join(lines)
+
+
+def _requests(params: Params) -> dict[str, NodeRequest]:
+    if not params["nodes"]:
+        raise Refused(
+            Finding(
+                "nodes-empty",
+                "The list of nodes is empty",
+                "Nothing would be labelled, and the Pods that wait for the labels would stay Pending",
+                "Give at least one node; with the role npu_node, put hosts into the groups npu_master and npu_worker",
+                "nodes",
+            )
+        )
+    return checked_requests(params["nodes"])
+
+
+def _refuse(requests: t.Mapping[str, NodeRequest], found: NodeList) -> None:
+    findings = []
+    missing = [name for name in requests if name not in found.names]
+    if missing:
+        findings.append(missing_nodes(missing, found.names, len(requests)))
+    findings += contradictions(requests.values(), found.states)
+    if findings:
+        raise Refused(findings)
+
+
+def _result(requested: int, outcome: t.Sequence[tuple[NodeChange, Finding | None]]) -> dict[str, t.Any]:
+    changed = [change for change, finding in outcome if finding is None]
+    failed = [(change, finding) for change, finding in outcome if finding is not None]
+    return {
+        "changed": bool(changed),
+        "changed_nodes": [change.as_dict() for change in changed],
+        "failed_nodes": [
+            {
+                "name": change.name,
+                "code": finding.code,
+                "what": finding.what,
+                "why": finding.why,
+                "remedy": finding.remedy,
+            }
+            for change, finding in failed
+        ],
+        "counts": {
+            "requested": requested,
+            "changed": len(changed),
+            "unchanged": requested - len(outcome),
+            "failed": len(failed),
+        },
+        "diff": _diff(changed),
+    }
+
+
+def _diff(changed: t.Sequence[NodeChange]) -> dict[str, str]:
+    header = "labels of %d nodes" % len(changed)
+    return {
+        "before_header": header,
+        "after_header": header,
+        "before": "".join(_lines(change.name, change.before) for change in changed),
+        "after": "".join(_lines(change.name, change.after) for change in changed),
+    }
+
+
+def _lines(name: str, labels: t.Mapping[str, str | None]) -> str:
+    return "".join("%s: %s=%s\n" % (name, key, value) for key, value in sorted(labels.items()) if value is not None)
+
+
+def _drift(request: NodeRequest, state: NodeState) -> dict[str, t.Any] | None:
+    missing = {key: value for key, value in request.labels.items() if key not in state.labels}
+    different = {
+        key: {"wanted": value, "found": state.labels[key]}
+        for key, value in request.labels.items()
+        if state.labels.get(key, value) != value
+    }
+    surplus = {key: state.labels[key] for key in surplus_keys(request, state)}
+    if not (missing or different or surplus):
+        return None
+    return {"name": request.name, "missing": missing, "different": different, "surplus": surplus}
+
+
+def _without_resource(client: t.Any, resource: str | None, present: t.Sequence[NodeRequest]) -> list[str]:
+    if not resource:
+        return []
+    names = {request.name for request in present}
+    offers = allocatable(client, names)
+    return sorted(name for name in names if offers.get(name, {}).get(resource, "0") == "0")
