@@ -1,0 +1,653 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""Shell text read by its syntax tree: where training is launched, what is assigned, and small edits.
+
+Nothing here searches text for words: a C(torchrun) in a comment, a string, a heredoc or behind C(echo) is none.
+The public functions take and return C(str) and character offsets; L(Source) works on bytes and byte offsets, as
+the parser does, so that comments in Chinese or in an encoding that is not UTF-8 shift nothing.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import typing as t
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+
+try:
+    import tree_sitter
+    import tree_sitter_bash
+
+    _LANGUAGE: tree_sitter.Language | None = tree_sitter.Language(tree_sitter_bash.language())
+except ImportError:
+    _LANGUAGE = None
+
+if t.TYPE_CHECKING:
+    from tree_sitter import Node
+
+TORCH_MODULES = ("torch.distributed.run", "torch.distributed.launch")
+TORCH_KINDS = ("torchrun", "python")
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.:/-]+\Z")
+_PYTHON = re.compile(rb"(python|pypy)[0-9.]*\Z")
+_ASSIGNMENT_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*=")
+# A wrapper's own positional: a duration, a CPU mask or list, a nice value.
+_WRAPPER_VALUE = re.compile(rb"(0x[0-9a-fA-F]+|[0-9][0-9,.:-]*[smhd]?)\Z")
+# Commands that run the command given as their arguments.
+_WRAPPERS = frozenset(
+    b"exec env nohup time command builtin eval stdbuf timeout nice ionice numactl taskset setsid sudo unbuffer".split()
+)
+_WRAPPER_OPTIONS_WITH_VALUE = {
+    b"sudo": {b"-u", b"-g", b"-C", b"-h", b"-p"},
+    b"env": {b"-u", b"--unset", b"-C", b"--chdir"},
+    b"exec": {b"-a"},
+    b"timeout": {b"-k", b"-s", b"--signal", b"--kill-after"},
+    b"stdbuf": {b"-i", b"-o", b"-e"},
+    b"nice": {b"-n"},
+    b"ionice": {b"-c", b"-n"},
+    b"numactl": {b"-C", b"-N", b"-m", b"-p", b"-i", b"--cpunodebind", b"--membind", b"--physcpubind", b"--interleave"},
+}
+_SHELLS = frozenset(b"bash sh dash zsh ksh".split())
+_STRONG_SCRIPT = re.compile(rb"(train_start|msrun_launcher)[^/]*\.sh\Z")
+_LIKELY_SCRIPT = re.compile(rb"(train|launch|run|start|finetune|sft)[^/]*\.sh\Z", re.IGNORECASE)
+_ANY_COMMAND = re.compile(rb'"?\$\{?[@*1]\}?"?\Z')
+_REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
+# Nodes whose statements run one after the other; an export line can stand before each of them.
+_SEQUENCES = frozenset(
+    "program compound_statement subshell do_group if_statement elif_clause else_clause case_item "
+    "command_substitution process_substitution".split()
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Word:
+    """One word of a simple command, as written."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """A command that starts training.
+
+    :ivar kind: C(torchrun), C(python) (C(-m torch.distributed.run|launch)), C(msrun), or C(script) (a shell script).
+    :ivar start: where the whole statement begins, that is where an export can be put in front.
+    :ivar end: where the simple command with its redirections ends.
+    :ivar words_end: just behind the last argument word, before redirections and pipes.
+    :ivar words: the words as written, from the launcher on (without C(exec), C(nohup), C(A=b) before it).
+    :ivar line: line of the launcher, counted from 1.
+    :ivar launcher_end: just behind the words that name the launcher; options of torchrun go here at the earliest.
+    :ivar spans: the same words with their offsets.
+    :ivar variable: name of the variable that holds the launcher, where it is launched as C($CMD); else empty.
+    """
+
+    kind: str
+    start: int
+    end: int
+    words_end: int
+    words: tuple[str, ...]
+    line: int
+    launcher_end: int
+    spans: tuple[Word, ...]
+    variable: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Assignment:
+    """One C(NAME=value), with or without C(export).
+
+    :ivar value: the value with its quotes taken off; C(${X}) is written C($X), so that equal values compare equal.
+    :ivar raw: the value as written.
+    """
+
+    name: str
+    value: str
+    raw: str
+    start: int
+    end: int
+    value_start: int
+    value_end: int
+    line: int
+    exported: bool
+    append: bool
+
+
+def _text(raw: bytes | None) -> str:
+    return (raw or b"").decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+class Source:
+    """A shell text with its syntax tree; all offsets are bytes.
+
+    :raises Refused: where the Python packages for the syntax tree are missing, or the text holds a NUL byte.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        if _LANGUAGE is None:
+            raise Refused(_missing_parser())
+        if b"\0" in raw:
+            raise Refused(_binary(""))
+        self.raw = raw
+        self.tree = tree_sitter.Parser(_LANGUAGE).parse(raw)
+        self.root: Node = self.tree.root_node
+        self._by_type: dict[str, list[Node]] = {}
+        self._newlines = [match.start() for match in re.finditer(rb"\n", raw)]
+        self._collect()
+        self._assignments: list[Assignment] | None = None
+
+    def _collect(self) -> None:
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node.is_named:
+                self._by_type.setdefault(node.type, []).append(node)
+            stack.extend(reversed(node.children))
+
+    def nodes(self, *types: str) -> list[Node]:
+        """All nodes of these types, in the order of the text."""
+        found = [node for kind in types for node in self._by_type.get(kind, [])]
+        return sorted(found, key=lambda node: node.start_byte) if len(types) > 1 else found
+
+    def line(self, offset: int) -> int:
+        return bisect.bisect_left(self._newlines, offset) + 1
+
+    def line_start(self, offset: int) -> int:
+        return self.raw.rfind(b"\n", 0, offset) + 1
+
+    def first_on_line(self, offset: int) -> bool:
+        """Whether only blanks stand before it, and the line before does not run on into this one."""
+        start = self.line_start(offset)
+        before = self.raw[:start].rstrip(b"\r\n") if start else b""
+        return not self.raw[start:offset].strip(b" \t") and not before.endswith(b"\\")
+
+    def indent(self, offset: int) -> bytes:
+        start = self.line_start(offset)
+        rest = self.raw[start:]
+        return rest[: len(rest) - len(rest.lstrip(b" \t"))]
+
+    def slice(self, node: Node) -> bytes:
+        return self.raw[node.start_byte : node.end_byte]
+
+    def errors(self) -> list[Node]:
+        """Nodes that the parser could not make sense of."""
+        if not self.root.has_error:
+            return []
+        found = []
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node.is_error or node.is_missing:
+                found.append(node)
+            elif node.has_error:
+                stack.extend(node.children)
+        return sorted(found, key=lambda node: node.start_byte)
+
+    # Functions
+
+    def functions(self) -> dict[bytes, Node]:
+        """Name to definition; of two definitions the last one counts."""
+        found = {}
+        for node in self.nodes("function_definition"):
+            name = node.child_by_field_name("name")
+            if name is not None:
+                found[self.slice(name)] = node
+        return found
+
+    def calls(self, name: bytes) -> list[Node]:
+        """Commands that call the function by its name."""
+        return [node for node in self.nodes("command") if self.command_name(node) == name]
+
+    def command_name(self, command: Node) -> bytes:
+        name = command.child_by_field_name("name")
+        return self.slice(name) if name is not None else b""
+
+    def _is_called(self, definition: Node) -> bool:
+        """Whether anything outside a function's body can run it: by name, by C(trap), or by a computed name."""
+        name_node = definition.child_by_field_name("name")
+        if name_node is None:
+            return False
+        name = self.slice(name_node)
+        for word in self.nodes("word", "raw_string", "string_content"):
+            if definition.start_byte <= word.start_byte < definition.end_byte:
+                continue
+            if word.type == "word" and self.slice(word) == name:
+                return True
+            if word.type != "word" and name in re.split(rb"[^\w.-]+", self.slice(word)):
+                return True
+        # C("$@") and C($1) as a command may call any function.
+        return any(_ANY_COMMAND.match(self.command_name(node)) for node in self.nodes("command"))
+
+    def dead(self, node: Node) -> bool:
+        """Whether it stands in a function that nothing calls."""
+        above = node.parent
+        while above is not None:
+            if above.type == "function_definition" and not self._is_called(above):
+                return True
+            above = above.parent
+        return False
+
+    # Statements
+
+    def statement(self, node: Node) -> Node:
+        """The statement around a node that stands directly in a sequence of statements."""
+        while node.parent is not None and not _is_step(node):
+            node = node.parent
+        return node
+
+    # Words and launches
+
+    def words(self, command: Node) -> list[Word]:
+        """The words of a simple command, without assignments before it and without redirections."""
+        found: list[Word] = []
+        for child in command.children:
+            if child.type in _REDIRECTS:
+                found.extend(self._behind_redirect(child))
+            elif child.type == "command_name" or (child.is_named and child.type != "variable_assignment"):
+                found.append(self._word(child))
+        parent = command.parent
+        if parent is not None and parent.type == "redirected_statement":
+            for child in parent.children:
+                if child.type == "file_redirect":
+                    found.extend(self._behind_redirect(child))
+        return found
+
+    def _behind_redirect(self, redirect: Node) -> list[Word]:
+        # The grammar takes every word behind C(> file) for a destination; bash takes only the first one.
+        targets = redirect.children_by_field_name("destination")
+        return [self._word(node) for node in targets[1:]]
+
+    def _word(self, node: Node) -> Word:
+        return Word(_text(self.slice(node)), node.start_byte, node.end_byte)
+
+    def assignments(self) -> list[Assignment]:
+        """Every assignment in the text, whether it is exported or not."""
+        if self._assignments is None:
+            found = [self.assignment(node) for node in self.nodes("variable_assignment")]
+            self._assignments = [assignment for assignment in found if assignment is not None]
+        return self._assignments
+
+    def assignment(self, node: Node) -> Assignment | None:
+        name = node.child_by_field_name("name")
+        if name is None or name.type != "variable_name":
+            return None
+        value = node.child_by_field_name("value")
+        operator = next((child for child in node.children if child.type in ("=", "+=")), None)
+        end = operator.end_byte if operator is not None else node.end_byte
+        start, stop = (value.start_byte, value.end_byte) if value is not None else (end, end)
+        raw = self.raw[start:stop]
+        return Assignment(
+            name=_text(self.slice(name)),
+            value=plain_value(_text(raw)),
+            raw=_text(raw),
+            start=node.start_byte,
+            end=node.end_byte,
+            value_start=start,
+            value_end=stop,
+            line=self.line(node.start_byte),
+            exported=_is_export(self, node),
+            append=operator is not None and operator.type == "+=",
+        )
+
+    def launches(self) -> list[tuple[Launch, Node]]:
+        """All launches with the command node of each; scripts other than the likely ones are left out."""
+        found = []
+        for command in self.nodes("command"):
+            launch = self._launch(command)
+            if launch is not None and not self.dead(command):
+                found.append((launch, command))
+        return _without_unlikely_scripts(found)
+
+    def _launch(self, command: Node) -> Launch | None:
+        words = self.words(command)
+        index = _skip_wrappers(words)
+        if index is None:
+            return None
+        words = words[index:]
+        variable = ""
+        hit = _recognise([to_bytes(word.text) for word in words])
+        if hit is None:
+            variable, hit = self._through_variable(words)
+        if hit is None:
+            return None
+        kind, launcher_words = hit
+        body = command
+        if command.parent is not None and command.parent.type == "redirected_statement":
+            body = command.parent
+        return Launch(
+            kind=kind,
+            start=self.statement(command).start_byte,
+            end=body.end_byte,
+            words_end=words[-1].end,
+            words=tuple(word.text for word in words),
+            line=self.line(words[0].start),
+            launcher_end=words[launcher_words - 1].end,
+            spans=tuple(words),
+            variable=variable,
+        )
+
+    def _through_variable(self, words: list[Word]) -> tuple[str, tuple[str, int] | None]:
+        """A launcher that stands in a variable: C(CMD="torchrun ..."; $CMD train.py)."""
+        name = variable_of(words[0].text)
+        if not name:
+            return "", None
+        for assignment in self.assignments():
+            if assignment.name != name or assignment.append:
+                continue
+            inner = assignment.value.strip("()").split()
+            hit = _recognise([to_bytes(word) for word in inner]) if inner else None
+            if hit is not None and hit[0] != "script":
+                return name, (hit[0], 1)
+        return "", None
+
+
+def variable_of(word: str) -> str:
+    """The name in a word that is one variable and nothing else: C($X), C("${X}"), C("${X[@]}"); else empty."""
+    match = re.fullmatch(r'"?\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:\[[@*]\])?\})"?', word)
+    return (match.group(1) or match.group(2)) if match else ""
+
+
+def plain_value(raw: str) -> str:
+    """A shell word without its quotes, and C(${X}) written as C($X); for comparing values, not for running them."""
+    out: list[str] = []
+    quote = ""
+    index = 0
+    while index < len(raw):
+        char = raw[index]
+        if char == "\\" and quote != "'" and index + 1 < len(raw):
+            follower = raw[index + 1]
+            if follower != "\n":
+                out.append(char + follower if quote and follower not in '"\\`$' else follower)
+            index += 2
+            continue
+        if char in "'\"" and quote in ("", char):
+            quote = "" if quote else char
+        else:
+            out.append(char)
+        index += 1
+    return re.sub(r"\$\{([A-Za-z_]\w*)\}(?!\w)", r"$\1", "".join(out))
+
+
+def _is_step(node: Node) -> bool:
+    """Whether a node is one of the statements of a sequence, and no condition, pipe or operand."""
+    parent = node.parent
+    if parent is None or parent.type not in _SEQUENCES or not node.is_named:
+        return False
+    if parent.type in ("if_statement", "elif_clause"):
+        then = next((child for child in parent.children if child.type == "then"), None)
+        return (
+            then is not None and node.start_byte > then.start_byte and node.type not in ("elif_clause", "else_clause")
+        )
+    if parent.type == "case_item":
+        closing = next((child for child in parent.children if child.type == ")"), None)
+        return closing is not None and node.start_byte > closing.start_byte
+    return True
+
+
+def _is_export(source: Source, node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type != "declaration_command":
+        return False
+    words = source.slice(parent).split()
+    if words[0] == b"export":
+        return True
+    return words[0] in (b"declare", b"typeset") and any(re.fullmatch(rb"-\w*x\w*", word) for word in words[1:])
+
+
+def _skip_wrappers(words: list[Word]) -> int | None:
+    """Index of the command behind C(exec), C(nohup), C(env A=b), C(timeout 5) and the like."""
+    index = 0
+    raw = [to_bytes(word.text) for word in words]
+    while index < len(raw) and os.path.basename(raw[index]) in _WRAPPERS:
+        takes_value = _WRAPPER_OPTIONS_WITH_VALUE.get(os.path.basename(raw[index]), set())
+        index += 1
+        while index < len(raw):
+            word = raw[index]
+            if word.startswith(b"-"):
+                index += 2 if word in takes_value else 1
+            elif _ASSIGNMENT_WORD.match(word) or _WRAPPER_VALUE.match(word):
+                index += 1
+            else:
+                break
+    return index if index < len(raw) else None
+
+
+def _base(word: bytes) -> bytes:
+    return os.path.basename(word.strip(b"\"'"))
+
+
+def _recognise(words: list[bytes]) -> tuple[str, int] | None:
+    """Kind of launch and number of words that name the launcher; None where it is none."""
+    base = _base(words[0])
+    if base in (b"torchrun", b"msrun"):
+        return base.decode(), 1
+    if _PYTHON.match(base) or base.startswith(b"$") or words[0].strip(b"\"'").startswith(b"$"):
+        return _recognise_python(words)
+    if base in _SHELLS:
+        return _recognise_script(words)
+    if base in (b"source", b"."):
+        return ("script", 2) if len(words) > 1 and _STRONG_SCRIPT.search(_base(words[1])) else None
+    return ("script", 1) if base.endswith(b".sh") else None
+
+
+def _recognise_python(words: list[bytes]) -> tuple[str, int] | None:
+    modules = [name.encode() for name in TORCH_MODULES]
+    index = 1
+    while index < len(words):
+        word = words[index].strip(b"\"'")
+        if word == b"-m":
+            named = words[index + 1].strip(b"\"'") if index + 1 < len(words) else b""
+            return ("python", index + 2) if named in modules else None
+        if word.startswith(b"-m") and word[2:] in modules:
+            return "python", index + 1
+        if not word.startswith(b"-"):
+            # C(python $(which torchrun)) and C(python /usr/bin/torchrun)
+            runs_torchrun = _base(word) == b"torchrun" or re.fullmatch(rb"(\$\(|`)\s*which\s+torchrun\s*(\)|`)", word)
+            return ("torchrun", index + 1) if runs_torchrun else None
+        index += 2 if word in (b"-W", b"-X") else 1
+    return None
+
+
+def _recognise_script(words: list[bytes]) -> tuple[str, int] | None:
+    index = 1
+    while index < len(words) and words[index].startswith((b"-", b"+")):
+        if words[index].startswith(b"-") and not words[index].startswith(b"--") and b"c" in words[index]:
+            return None
+        index += 2 if words[index] in (b"-o", b"+o", b"-O", b"+O") else 1
+    if index < len(words) and _base(words[index]).endswith(b".sh"):
+        return "script", index + 1
+    return None
+
+
+def _without_unlikely_scripts(found: list[tuple[Launch, Node]]) -> list[tuple[Launch, Node]]:
+    """Of several shell scripts only those that start training: a C(bash prepare.sh) before them is none."""
+    scripts = [item for item in found if item[0].kind == "script"]
+    others = [item for item in found if item[0].kind != "script"]
+    strong = [item for item in scripts if _names_script(item[0], _STRONG_SCRIPT)]
+    if strong:
+        scripts = strong
+    elif others:
+        scripts = []
+    else:
+        scripts = [item for item in scripts if _names_script(item[0], _LIKELY_SCRIPT)] or scripts[-1:]
+    return sorted(others + scripts, key=lambda item: item[0].words_end)
+
+
+def _names_script(launch: Launch, pattern: re.Pattern[bytes]) -> bool:
+    return any(pattern.search(_base(to_bytes(word.text))) for word in launch.spans if word.end <= launch.launcher_end)
+
+
+class _Offsets:
+    """Byte offsets to character offsets of one text."""
+
+    def __init__(self, text: str, raw: bytes) -> None:
+        self._starts: list[int] | None = None
+        if len(raw) != len(text):
+            starts = [0]
+            for char in text:
+                starts.append(starts[-1] + len(to_bytes(char)))
+            self._starts = starts
+
+    def char(self, offset: int) -> int:
+        return offset if self._starts is None else bisect.bisect_left(self._starts, offset)
+
+
+def find_launches(text: str) -> list[Launch]:
+    """All commands of a shell text that start training, in the order of the text; character offsets.
+
+    :raises Refused: where the text holds a NUL byte, or the parser is not installed.
+    """
+    raw = to_bytes(text)
+    offsets = _Offsets(text, raw)
+    return [_launch_in_chars(launch, offsets) for launch, _node in Source(raw).launches()]
+
+
+def find_assignments(text: str) -> list[Assignment]:
+    """All assignments of a shell text, in the order of the text; character offsets."""
+    raw = to_bytes(text)
+    offsets = _Offsets(text, raw)
+    fields = ("start", "end", "value_start", "value_end")
+    found = []
+    for item in Source(raw).assignments():
+        moved: dict[str, t.Any] = {name: offsets.char(getattr(item, name)) for name in fields}
+        found.append(dataclasses.replace(item, **moved))
+    return found
+
+
+def _launch_in_chars(launch: Launch, offsets: _Offsets) -> Launch:
+    spans = tuple(Word(word.text, offsets.char(word.start), offsets.char(word.end)) for word in launch.spans)
+    fields = ("start", "end", "words_end", "launcher_end")
+    moved: dict[str, t.Any] = {name: offsets.char(getattr(launch, name)) for name in fields}
+    return dataclasses.replace(launch, spans=spans, **moved)
+
+
+def quote_export(name: str, value: str) -> str:
+    """C(export NAME=value), quoted where it must be; C($VAR) and C(${VAR}) in the value are meant to expand.
+
+    :raises ValueError: where the name is no variable name.
+    """
+    if not _NAME.match(name):
+        raise ValueError("%r is no name of a shell variable" % name)
+    if _PLAIN_VALUE.match(value):
+        return "export %s=%s" % (name, value)
+    escaped = re.sub(r'([\\"`]|\$(?![A-Za-z_{]))', r"\\\1", value)
+    return 'export %s="%s"' % (name, escaped)
+
+
+def insert_exports(text: str, launch: Launch, exports: t.Mapping[str, str]) -> str:
+    """The text with one export per variable before the launch: lines of their own where the launch has one.
+
+    :param launch: one of L(find_launches) of this very text.
+    """
+    if not exports:
+        return text
+    commands = [quote_export(name, value) for name, value in exports.items()]
+    line_start = text.rfind("\n", 0, launch.start) + 1
+    indent = text[line_start : launch.start]
+    own_line = not indent.strip(" \t") and not text[:line_start].rstrip("\r\n").endswith("\\")
+    if own_line and "\n" in text:
+        addition = "".join(command + "\n" + indent for command in commands)
+    else:
+        addition = "".join(command + "; " for command in commands)
+    return text[: launch.start] + addition + text[launch.start :]
+
+
+def append_words(text: str, launch: Launch, words: t.Sequence[str]) -> str:
+    """The text with more argument words at the end of the launch, before its redirections and pipes.
+
+    A command over several lines gets one line per word, indented as its last line.
+
+    :param launch: one of L(find_launches) of this very text.
+    """
+    joint = word_joint(text, launch)
+    addition = "".join(joint + word for word in words)
+    return text[: launch.words_end] + addition + text[launch.words_end :]
+
+
+def word_joint(text: str, launch: Launch) -> str:
+    """What stands between the words of a launch: one blank, or a continuation with the indent of its last line."""
+    spans = launch.spans
+    for left, right in reversed(list(itertools.pairwise(spans))):
+        gap = text[left.end : right.start]
+        if "\\\n" in gap or "\\\r\n" in gap:
+            newline = "\r\n" if "\r\n" in gap else "\n"
+            return " \\" + newline + gap.rsplit("\n", 1)[1]
+    return " "
+
+
+def check_syntax(text: str, where: str) -> None:
+    """Refuse a text that bash cannot parse.
+
+    :param where: what the text is: a path, or a place in a YAML file; stands first in the message.
+    :raises Refused: with the line of the mistake. Without bash on the controller the syntax tree decides.
+    """
+    if "\0" in text:
+        raise Refused(_binary(where))
+    raw = to_bytes(text)
+    bash = shutil.which("bash")
+    complaint = _ask_bash(bash, raw) if bash else None
+    if complaint is not None:
+        raise Refused(_unparsable(where, *complaint))
+    if bash is None:
+        source = Source(raw)
+        for node in source.errors():
+            line = source.line(node.start_byte)
+            shown = _text(source.slice(node)).strip().splitlines()
+            raise Refused(_unparsable(where, line, "near `%s`" % (shown[0][:60] if shown else node.type)))
+
+
+def _ask_bash(bash: str, raw: bytes) -> tuple[int, str] | None:
+    """Line and complaint of C(bash -n), which reads and runs nothing; None where it has none."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    done = subprocess.run([bash, "--norc", "-n"], input=raw, capture_output=True, env=environment, check=False)
+    if done.returncode == 0:
+        return None
+    complaints = [_text(line) for line in done.stderr.splitlines() if line.strip()]
+    first = complaints[0] if complaints else "exit status %d" % done.returncode
+    match = re.search(r"line (\d+): (.*)", first)
+    return (int(match.group(1)), match.group(2)) if match else (0, first)
+
+
+def _unparsable(where: str, line: int, complaint: str) -> Finding:
+    return Finding(
+        code="shell-syntax",
+        what="bash cannot parse it: %s" % complaint,
+        why="A script that bash cannot parse stops before training starts, and cannot be edited safely",
+        remedy="Correct the script until `bash -n` accepts it, then run again",
+        where="%s line %d" % (where, line) if line else where,
+    )
+
+
+def _binary(where: str) -> Finding:
+    return Finding(
+        code="shell-binary",
+        what="It holds a NUL byte, so it is no shell text",
+        why="bash refuses binary files; a UTF-16 text looks the same to it",
+        remedy="Name the shell script itself, saved as UTF-8",
+        where=where,
+    )
+
+
+def _missing_parser() -> Finding:
+    return Finding(
+        code="parser-missing",
+        what="The Python packages tree-sitter and tree-sitter-bash are not installed on the controller",
+        why="Shell text is only edited where its syntax is understood",
+        remedy="Install tree-sitter and tree-sitter-bash for the Python that runs ansible-playbook",
+    )
