@@ -1,0 +1,114 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The real text of the files that the patcher touches, out of every torch release.
+
+pip finds the wheels (so its own configuration says where: index, proxy, certificates, extra folders), and its
+lazy reader fetches the few kilobytes that are needed by range requests instead of gigabytes of wheels. What was
+fetched is kept in C(${XDG_CACHE_HOME:-~/.cache}/mindcluster-recovery/torch-files) and is never asked for again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import typing as t
+import zipfile
+
+from pip._internal.commands import create_command
+from pip._internal.models.target_python import TargetPython
+from pip._internal.network.lazy_wheel import LazyZipOverHTTP
+
+if t.TYPE_CHECKING:
+    from pip._internal.models.link import Link
+
+FILES = ("torch/version.py", "torch/distributed/run.py", "torch/distributed/rendezvous.py")
+#: No release before this one has torch/distributed/run.py together with the attempt prefix.
+OLDEST = (1, 9, 1)
+PYTHONS = ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
+PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """One torch release: its version, and the bytes of its files by their path in the wheel."""
+
+    version: str
+    wheel: str
+    files: dict[str, bytes]
+
+
+def cache_folder() -> pathlib.Path:
+    """Where the fetched files are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return pathlib.Path(base, "mindcluster-recovery", "torch-files")
+
+
+def release_tuple(version: str) -> tuple[int, ...]:
+    """C(2.13.0+cpu) as C((2, 13, 0)), so that 2.10 comes after 2.9."""
+    return tuple(int(part) for part in version.split("+")[0].split("."))
+
+
+class Index:
+    """The package index as pip is set up to see it."""
+
+    def __init__(self) -> None:
+        # pip has no public interface for this; these calls have kept their shape since pip 19.3.
+        self._command: t.Any = create_command("download")
+        self._options = self._command.parser.parse_args([])[0]
+        self._session = self._command._build_session(self._options)
+
+    def wheels(self) -> dict[str, Link]:
+        """Every stable torch release that the index has, with one wheel of it for x86_64 Linux."""
+        found: dict[str, Link] = {}
+        for python in PYTHONS:
+            target = TargetPython(platforms=PLATFORMS, py_version_info=python, implementation="cp")
+            finder = self._command._build_package_finder(
+                self._options, self._session, target_python=target, ignore_requires_python=True
+            )
+            for candidate in finder.find_all_candidates("torch"):
+                version = candidate.version
+                if candidate.link.is_wheel and not version.is_prerelease and not version.is_postrelease:
+                    found.setdefault(version.base_version, candidate.link)
+        wanted = [version for version in found if release_tuple(version) >= OLDEST]
+        return {version: found[version] for version in sorted(wanted, key=release_tuple)}
+
+    def read(self, link: Link) -> dict[str, bytes]:
+        """The files out of a wheel, without fetching the rest of it."""
+        if link.is_file:
+            with zipfile.ZipFile(link.file_path) as archive:
+                return {name: archive.read(name) for name in FILES}
+        with LazyZipOverHTTP(link.url_without_fragment, self._session) as lazy, zipfile.ZipFile(lazy) as archive:
+            return {name: archive.read(name) for name in FILES}
+
+
+def fetch(version: str, link: Link, index: Index) -> Release:
+    """The release's files, from the cache where they are there."""
+    folder = cache_folder() / version
+    note = folder / "complete.json"
+    if not note.exists():
+        for name, content in index.read(link).items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        # Written last: a run that was broken off is fetched again.
+        note.write_text(json.dumps({"wheel": link.filename}) + "\n")
+    wheel = json.loads(note.read_text())["wheel"]
+    return Release(version, wheel, {name: (folder / name).read_bytes() for name in FILES})
+
+
+def every_release(progress: t.Callable[[str], None] = lambda line: None) -> list[Release]:
+    """All releases on the index, oldest first."""
+    index = Index()
+    releases = []
+    for version, link in index.wheels().items():
+        progress("torch %s" % version)
+        releases.append(fetch(version, link, index))
+    return releases
+
+
+if __name__ == "__main__":
+    every_release(lambda line: print(line, flush=True))
