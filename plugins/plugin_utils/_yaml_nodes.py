@@ -1,0 +1,312 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""YAML text as a tree that knows where in the text each value stands.
+
+The tree is built from the parser's events and not by a composer, because a composer replaces an alias by the node
+that it points to, and with it the place where the alias is written is lost. Values are read as Kubernetes reads
+them (YAML 1.1: an unquoted C(on) is a boolean).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import typing as t
+
+import yaml
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_RESOLVER = yaml.resolver.Resolver()
+_CONSTRUCTOR = yaml.constructor.SafeConstructor()
+_PROPERTIES = re.compile(r"[&!]\S*[ \t]*")
+_BLANK = re.compile(r"(?:\s+|(?<![^\s])#[^\r\n]*)+")
+_STRING = "tag:yaml.org,2002:str"
+# Kubernetes' reader hands dates on as the text that they are.
+_AS_TEXT = frozenset((_STRING, "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"))
+
+Path = tuple[str | int, ...]
+
+
+@dataclasses.dataclass(eq=False)
+class Node:
+    """One value in the text.
+
+    :ivar kind: C(scalar), C(map), C(seq) or C(alias).
+    :ivar start: offset of the node with its anchor and tag.
+    :ivar body: offset of the value itself; for block collections that of the first key or dash.
+    :ivar end: offset behind the value; no use for block collections, see :func:`content_end`.
+    :ivar line: line of C(body), counted from 1.
+    :ivar style: quote or block character of a scalar, empty for a plain one.
+    """
+
+    kind: str
+    start: int
+    body: int
+    end: int
+    line: int
+    depth: int
+    style: str = ""
+    flow: bool = False
+    value: t.Any = None
+    entries: list[Entry] = dataclasses.field(default_factory=list)
+    items: list[Node] = dataclasses.field(default_factory=list)
+    target: Node | None = None
+
+    @property
+    def real(self) -> Node:
+        """The node itself, or the anchored node that an alias stands for."""
+        return self.target if self.target is not None else self
+
+    @property
+    def empty(self) -> bool:
+        """True for a value that is not written at all, as behind C(labels:)."""
+        return self.kind == "scalar" and self.start == self.end and not self.style
+
+
+@dataclasses.dataclass(eq=False)
+class Entry:
+    """One key of a mapping with its value."""
+
+    key: Node
+    value: Node
+
+
+def line_of(text: str, offset: int) -> int:
+    """The line of an offset, counted from 1."""
+    return text.count("\n", 0, offset) + 1
+
+
+def column_of(text: str, offset: int) -> int:
+    """The column of an offset, counted from 0."""
+    return offset - (max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1)
+
+
+def parse(text: str, where: str) -> list[Node | None]:
+    """The documents of a YAML text; an empty document is None.
+
+    :param where: what the text is, for messages: a path, mostly.
+    :raises Refused: the text is no YAML, or a key stands twice in one mapping.
+    """
+    documents = _Builder(text).documents(where)
+    duplicates = [finding for root in documents if root for finding in _duplicates(root, where)]
+    if duplicates:
+        raise Refused(duplicates)
+    return documents
+
+
+class _Builder:
+    """Turns the parser's events into nodes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        # The parser does not count a byte order mark, so it is taken off and its width added to every offset.
+        self.shift = 1 if text.startswith("\ufeff") else 0
+        self.anchors: dict[str, Node] = {}
+        self.events: t.Iterator[t.Any] = iter(())
+
+    def documents(self, where: str) -> list[Node | None]:
+        documents: list[Node | None] = []
+        try:
+            self.events = iter(yaml.parse(self.text[self.shift :], Loader=_LOADER))
+            for event in self.events:
+                if isinstance(event, yaml.DocumentStartEvent):
+                    self.anchors = {}
+                    root = self.node(next(self.events), 0)
+                    documents.append(None if root.empty else root)
+        except (yaml.YAMLError, RecursionError) as exc:
+            raise Refused(_yaml_error(exc, where)) from exc
+        return documents
+
+    def node(self, event: t.Any, depth: int) -> Node:
+        start = event.start_mark.index + self.shift
+        end = event.end_mark.index + self.shift
+        if isinstance(event, yaml.AliasEvent):
+            target = self.anchors.get(event.anchor)
+            if target is None:
+                problem = "found undefined alias %r" % event.anchor
+                raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+            return Node("alias", start, start, end, event.start_mark.line + 1, depth, target=target)
+        body = self.body(start, end, event)
+        line = event.start_mark.line + 1 if body == start else line_of(self.text, body)
+        if isinstance(event, yaml.ScalarEvent):
+            node = Node("scalar", start, body, end, line, depth, style=event.style or "", value=_scalar(event))
+            node.style = "" if node.style == "\0" else node.style
+        elif isinstance(event, yaml.MappingStartEvent):
+            node = Node("map", start, body, end, line, depth, flow=bool(event.flow_style))
+        else:
+            node = Node("seq", start, body, end, line, depth, flow=bool(event.flow_style))
+        if event.anchor:
+            self.anchors[event.anchor] = node
+        if node.kind == "map":
+            self.fill_map(node)
+        elif node.kind == "seq":
+            self.fill_seq(node)
+        return node
+
+    def body(self, start: int, end: int, event: t.Any) -> int:
+        """Where the value starts behind its anchor and tag."""
+        offset = start
+        while True:
+            match = _PROPERTIES.match(self.text, offset)
+            if not match or not (event.anchor or event.tag):
+                break
+            offset = match.end()
+        if offset == start:
+            return start
+        if isinstance(event, yaml.ScalarEvent):
+            return min(offset, end)
+        match = _BLANK.match(self.text, offset)
+        return match.end() if match else offset
+
+    def fill_map(self, node: Node) -> None:
+        for event in self.events:
+            if isinstance(event, yaml.MappingEndEvent):
+                node.end = event.end_mark.index + self.shift
+                return
+            key = self.node(event, node.depth + 1)
+            node.entries.append(Entry(key, self.node(next(self.events), node.depth + 1)))
+
+    def fill_seq(self, node: Node) -> None:
+        for event in self.events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                node.end = event.end_mark.index + self.shift
+                return
+            node.items.append(self.node(event, node.depth + 1))
+
+
+def _yaml_error(exc: Exception, where: str) -> Finding:
+    mark = getattr(exc, "problem_mark", None)
+    place = "%s, line %d" % (where, mark.line + 1) if mark else where
+    problem = getattr(exc, "problem", None) or str(exc).splitlines()[0]
+    context = getattr(exc, "context", None)
+    return Finding(
+        "yaml-invalid",
+        "this is not valid YAML: %s%s" % (context + ", " if context else "", problem),
+        "Neither this collection nor the cluster can read it",
+        "Correct the file; the mistake is in this line or shortly before it",
+        place,
+    )
+
+
+def _duplicates(root: Node, where: str) -> t.Iterator[Finding]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        stack.extend(node.items)
+        stack.extend(entry.value for entry in node.entries)
+        seen: dict[t.Any, int] = {}
+        for entry in node.entries:
+            name = entry.key.value
+            if entry.key.kind != "scalar" or name == "<<":
+                continue
+            if name in seen:
+                yield Finding(
+                    "yaml-duplicate-key",
+                    "the key `%s` stands twice in one mapping, first in line %d" % (name, seen[name]),
+                    "Kubernetes keeps only one of the two values, and does not say which one",
+                    "Remove one of them",
+                    "%s, line %d" % (where, entry.key.line),
+                )
+            seen.setdefault(name, entry.key.line)
+
+
+def _scalar(event: t.Any) -> t.Any:
+    if event.tag is None and not event.implicit[0]:
+        return event.value
+    return _plain_value(event.value, event.tag)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_value(value: str, tag: str | None) -> t.Any:
+    if tag is None:
+        tag = _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))
+    if tag in _AS_TEXT or not tag.startswith("tag:yaml.org,2002:"):
+        return value
+    try:
+        return _CONSTRUCTOR.construct_object(yaml.ScalarNode(tag, value))
+    except (ValueError, KeyError):
+        return value
+
+
+def is_text(word: str) -> bool:
+    """True where a plain (unquoted) word is read as text."""
+    return isinstance(_plain_value(word, None), str)
+
+
+def find(node: Node, name: str) -> tuple[Entry | None, bool]:
+    """The entry of a mapping, and whether it only comes from a merge key (C(<<))."""
+    mapping = node.real
+    merged: Entry | None = None
+    for entry in mapping.entries:
+        if entry.key.kind == "scalar" and entry.key.value == name:
+            return entry, False
+        if merged is None and entry.key.kind == "scalar" and entry.key.value == "<<":
+            sources = entry.value.real.items if entry.value.real.kind == "seq" else [entry.value]
+            merged = next((found for found in (find(source, name)[0] for source in sources) if found), None)
+    return merged, merged is not None
+
+
+def to_data(node: Node | None) -> t.Any:
+    """The value as plain data; each alias becomes a copy of its own."""
+    if node is None:
+        return None
+    real = node.real
+    if real.kind == "scalar":
+        return real.value
+    if real.kind == "seq":
+        return [to_data(item) for item in real.items]
+    data: dict[t.Any, t.Any] = {}
+    for entry in real.entries:
+        if entry.key.real.value == "<<":
+            sources = entry.value.real.items if entry.value.real.kind == "seq" else [entry.value]
+            for source in sources:
+                inherited = to_data(source)
+                if isinstance(inherited, dict):
+                    data.update({name: value for name, value in inherited.items() if name not in data})
+    for entry in real.entries:
+        name = to_data(entry.key)
+        if name != "<<":
+            data[name if isinstance(name, (str, int, float, bool)) else str(name)] = to_data(entry.value)
+    return data
+
+
+def content_end(text: str, node: Node) -> int:
+    """The offset behind the last written character of a node, without what follows it on the line."""
+    if node.kind == "map" and not node.flow and node.entries:
+        return content_end(text, node.entries[-1].value)
+    if node.kind == "seq" and not node.flow and node.items:
+        return content_end(text, node.items[-1])
+    if node.kind == "scalar" and node.style in ("|", ">"):
+        return _block_scalar_end(text, node)
+    return node.end
+
+
+def _block_scalar_end(text: str, node: Node) -> int:
+    if not str(node.value).endswith("\n\n"):
+        return len(text[: node.end].rstrip("\r\n \t"))
+    # With `|+` the blank lines at the end are content: only the very last line break is not.
+    end = len(text[: node.end].rstrip(" \t"))
+    return end - (2 if text[:end].endswith("\r\n") else 1)
+
+
+def end_of_line(text: str, offset: int) -> int:
+    """The offset of the line break that ends the line, or the end of the text."""
+    end = text.find("\n", offset)
+    if end < 0:
+        return len(text)
+    return end - 1 if end > offset and text[end - 1] == "\r" else end
+
+
+def newline_at(text: str, offset: int) -> str:
+    """The line break in use around an offset."""
+    end = text.find("\n", offset)
+    if end < 0:
+        end = text.rfind("\n", 0, offset)
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
