@@ -80,7 +80,9 @@ def mirror() -> str:
 def transport_options() -> list[str]:
     """The machine's own proxy settings for apt, as C(key value;) lines for another apt."""
     dump = commands.output_of(["apt-config", "dump"])
-    return [line for line in dump.splitlines() if line.startswith(("Acquire::http", "Acquire::https")) and '""' not in line]
+    return [
+        line for line in dump.splitlines() if line.startswith(("Acquire::http", "Acquire::https")) and '""' not in line
+    ]
 
 
 def source_line(kind: str, suite: str) -> str:

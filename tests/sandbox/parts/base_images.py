@@ -69,7 +69,7 @@ def _recipe(base: Base, bench: Workbench) -> Path:
 
 def _tree_without_programs(result: Path) -> Path:
     """A file tree with neither Python nor a shell in it, for showing what is said about such a base image."""
-    text = b"ID=empty\nPRETTY_NAME=\"an image without programs\"\n"
+    text = b'ID=empty\nPRETTY_NAME="an image without programs"\n'
     with tarfile.open(result, "w") as archive:
         entry = tarfile.TarInfo("etc/os-release")
         entry.size = len(text)

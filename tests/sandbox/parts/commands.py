@@ -41,7 +41,12 @@ def logged(label: str, command: t.Sequence[str | os.PathLike[str]], log: Path, *
     started = beat = time.monotonic()
     with open(log, "ab") as output:
         process = subprocess.Popen(  # a session of its own, so that the whole family can be ended
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, **options
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            **options,
         )
     with _GUARD:
         _RUNNING.add(process)
@@ -95,4 +100,4 @@ def output_of(command: t.Sequence[str], **options: t.Any) -> str:
     result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if result.returncode:
         raise SandboxError(f"`{' '.join(command)}` failed with exit code {result.returncode}: {result.stderr.strip()}")
-    return result.stdout
+    return str(result.stdout)

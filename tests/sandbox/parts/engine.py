@@ -134,9 +134,10 @@ class PrivateEngine:
     def _answers(self) -> bool:
         environment = {**os.environ, "DOCKER_HOST": self.host}
         probe = ["docker", "version", "--format", "{{.Server.Version}}"]
-        return self.socket.exists() and not subprocess.run(
-            probe, capture_output=True, check=False, env=environment
-        ).returncode
+        return (
+            self.socket.exists()
+            and not subprocess.run(probe, capture_output=True, check=False, env=environment).returncode
+        )
 
     def _pid(self) -> int:
         """The engine's process number; 0 where the one in the pid file is no engine any more."""

@@ -42,7 +42,9 @@ def start(home: Home) -> dict[str, str]:
     }
 
 
-def _serve(home: Home, name: str, extra: t.Mapping[str, t.Any], http: t.Mapping[str, t.Any], authority: str = "") -> str:
+def _serve(
+    home: Home, name: str, extra: t.Mapping[str, t.Any], http: t.Mapping[str, t.Any], authority: str = ""
+) -> str:
     address = f"127.0.0.1:{home.port(name)}"
     folder = home.part(name)
     configuration = {

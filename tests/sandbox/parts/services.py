@@ -59,7 +59,7 @@ def wait(name: str, ready: t.Callable[[], bool], alive: t.Callable[[], bool], lo
 def running(home: Home, name: str) -> bool:
     """Whether the very process that was recorded still runs, and not a later one with its number."""
     record = home.read(RECORD).get(name)
-    return bool(record) and born(record["pid"]) == record["born"]
+    return record is not None and born(record["pid"]) == record["born"]
 
 
 def stop(home: Home, name: str, patience: float = 15) -> None:
@@ -75,7 +75,8 @@ def stop(home: Home, name: str, patience: float = 15) -> None:
 
 def stop_all(home: Home) -> None:
     """End every service of this home, the latest first."""
-    for name in reversed(sorted(home.read(RECORD), key=lambda item: home.read(RECORD)[item]["number"])):
+    records = home.read(RECORD)
+    for name in sorted(records, key=lambda item: int(records[item]["number"]), reverse=True):
         stop(home, name)
 
 
