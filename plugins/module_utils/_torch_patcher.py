@@ -467,7 +467,7 @@ def look_at_run(data: bytes, module: str) -> Look:
         look.problem = (
             "run-anchor-missing",
             "run.py is not as any known release has it",
-            "Looked for a top-level `import os` or `import torch…` on a line of its own, with no import of torch before it",
+            "Looked for a top-level `import os` or `import torch...` on a line of its own, with no import of torch before it",
             "Install an unchanged torch; on a new release, report it to the collection with the file",
         )
     return _judge_run(look, data, module, statements, strays)
@@ -498,7 +498,7 @@ def _judge_run(look: Look, data: bytes, module: str, statements: dict[int, str],
 def _recovery_lines(text: Text, module: str) -> tuple[dict[int, str], list[int]]:
     """The lines that a patch put in: statements (line to module), and lines that landed inside a string.
 
-    C(sed '/import os/i …') also matches a picture in the docstring of releases up to 2.6.0 and puts the import there,
+    C(sed '/import os/i ...') also matches a picture in the docstring of releases up to 2.6.0 and puts the import there,
     where it does nothing.
     """
     top = {node.lineno for node in text.tree.body if isinstance(node, ast.Import) and node.col_offset == 0}
@@ -596,8 +596,8 @@ def look_at_rendezvous(data: bytes) -> Look:
             "rendezvous-unsupported",
             "rendezvous.py is not as any known release has it",
             "Looked in %s for a returned attempt prefix, `if %s:` or `if %s:`; %s" % ((FUNCTION,) + AGENT_TESTS + (problem,)),
-            "Install an unchanged torch, or report the file of a new release; without this patch a restarted worker meets "
-            "the keys of the attempt before",
+            # Not refused with a way round: without this patch a restarted worker meets the keys of the attempt before.
+            "Install an unchanged torch; on a new release, report it to the collection with the file",
         )
     elif not blocks:
         look.line = anchor
@@ -670,7 +670,7 @@ def _native_prefix(text: Text) -> int | None:
 
 
 def _is_attempt_prefix(node: ast.AST | None) -> bool:
-    """Whether an expression is C(PrefixStore(f"/worker/attempt_{…}", …))."""
+    """Whether an expression is C(PrefixStore(f"/worker/attempt_{...}", ...))."""
     if not isinstance(node, ast.Call) or not node.args:
         return False
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -1532,10 +1532,16 @@ def main(arguments: t.Sequence[str] | None = None) -> int:
         result = inspect(options.torch_path, options.import_module, options.rendezvous, not options.no_import)
     else:
         result = apply(options.verb, options.torch_path, options.import_module, options.rendezvous, options.check)
-    print(json.dumps(result, sort_keys=True) if options.json else _in_words(result))
+    _print(json.dumps(result, sort_keys=True) if options.json else _in_words(result))
     if not result["ok"]:
         return 1
     return 3 if options.require and options.verb == "inspect" and not result["satisfied"] else 0
+
+
+def _print(text: str) -> None:
+    """Prints a line in whatever encoding the terminal has: a path may hold what it cannot show."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _forget_own_folder() -> None:
