@@ -1,0 +1,254 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""Manifests as files of a GitOps working tree: what would be written, and the writing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import typing as t
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kustomization import (
+    KUSTOMIZATION_NAMES,
+    new_kustomization,
+    with_resources,
+)
+
+MARKER = "# Managed by mindcluster.recovery"
+_BOM = "\ufeff"
+
+
+class Change(t.NamedTuple):
+    """One file that has to be written.
+
+    :ivar before: its text so far; None where it does not exist yet.
+    """
+
+    path: str
+    before: str | None
+    after: str
+
+
+class Wish(t.NamedTuple):
+    """One file as asked for.
+
+    :ivar path: relative to the directory.
+    :ivar source: the file that the content was made from; it may be written over although it has no marker.
+    """
+
+    path: str
+    content: str
+    source: str | None = None
+
+
+def marked(content: str) -> str:
+    """The content with the marker as its first line."""
+    bare = content[1:] if content.startswith(_BOM) else content
+    if bare.startswith(MARKER):
+        return content
+    newline = "\r\n" if "\r\n" in bare else "\n"
+    return content[: len(content) - len(bare)] + MARKER + newline + bare
+
+
+def plan_changes(directory: str, wishes: t.Sequence[Wish], kustomization: bool) -> list[Change]:
+    """What has to be written so that the directory holds the files; nothing is touched.
+
+    :param kustomization: also list the files in the directory's kustomization.
+    :raises Refused: with every reason why the files cannot be written there.
+    """
+    findings = _directory_mistakes(directory)
+    if findings:
+        raise Refused(findings)
+    findings = _name_mistakes(directory, wishes)
+    if findings:
+        raise Refused(findings)
+    changes = []
+    for wish in wishes:
+        full = os.path.join(directory, wish.path)
+        try:
+            change = _wanted_change(full, wish)
+        except Refused as exc:
+            findings.extend(exc.findings)
+            continue
+        if change is not None:
+            changes.append(change)
+    if kustomization:
+        try:
+            changes.extend(_kustomization_change(directory, [wish.path for wish in wishes]))
+        except Refused as exc:
+            findings.extend(exc.findings)
+    findings.extend(_unwritable(directory, changes))
+    if findings:
+        raise Refused(findings)
+    return changes
+
+
+def write(change: Change) -> None:
+    """Write one file at once: beside it first, then in its place; mode and owner stay.
+
+    :raises Refused: where the system does not let us.
+    """
+    folder = os.path.dirname(change.path)
+    temporary = None
+    try:
+        os.makedirs(folder, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            stream.write(change.after)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _keep_owner(change.path, temporary)
+        os.replace(temporary, change.path)
+    except OSError as exc:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise Refused(
+            Finding(
+                "file-unwritable",
+                "cannot be written: %s" % (exc.strerror or exc),
+                "The manifest is not in the working tree, or still has its old content",
+                "Check the rights and the free space there, then run again",
+                change.path,
+            )
+        ) from exc
+
+
+def _keep_owner(path: str, temporary: str) -> None:
+    if not os.path.exists(path):
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        return
+    status = os.stat(path)
+    os.chmod(temporary, stat.S_IMODE(status.st_mode))
+    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        os.chown(temporary, status.st_uid, status.st_gid)
+
+
+def read(path: str) -> str | None:
+    """The text of a file byte for byte; None where there is none.
+
+    :raises Refused: it cannot be read, or is no UTF-8.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as exc:
+        raise Refused(
+            Finding("file-encoding", "is not UTF-8", "Kubernetes manifests are UTF-8", "Save it as UTF-8", path)
+        ) from exc
+    except OSError as exc:
+        raise Refused(
+            Finding(
+                "file-unreadable",
+                "cannot be read: %s" % (exc.strerror or exc),
+                "It is not known whether it may be written over",
+                "Check its rights, and that it is a file",
+                path,
+            )
+        ) from exc
+
+
+def _wanted_change(full: str, wish: Wish) -> Change | None:
+    before = read(full)
+    is_source = before is not None and _same_file(wish.source, full)
+    after = wish.content if is_source else marked(wish.content)
+    if before == after:
+        return None
+    if before is not None and not is_source and not before.lstrip(_BOM).startswith(MARKER):
+        raise Refused(
+            Finding(
+                "file-foreign",
+                "exists and was not written by this collection (its first line is not `%s`)" % MARKER,
+                "Somebody else's work would be lost",
+                "Remove or rename it, choose another directory or job name, or put that line on top of it",
+                full,
+            )
+        )
+    return Change(full, before, after)
+
+
+def _same_file(source: str | None, full: str) -> bool:
+    return source is not None and os.path.exists(source) and os.path.samefile(source, full)
+
+
+def _directory_mistakes(directory: str) -> list[Finding]:
+    parent = os.path.dirname(os.path.abspath(directory))
+    if os.path.isdir(directory):
+        return []
+    if os.path.lexists(directory):
+        what, remedy = "is not a directory", "Name the directory of the working tree"
+    elif os.path.isdir(parent):
+        return []
+    else:
+        what, remedy = "does not exist, and neither does the directory above it", "Check the path, or clone the tree"
+    return [Finding("directory-missing", what, "The manifests belong into a GitOps working tree", remedy, directory)]
+
+
+def _name_mistakes(directory: str, wishes: t.Sequence[Wish]) -> list[Finding]:
+    findings = []
+    seen: set[str] = set()
+    root = os.path.realpath(directory)
+    for wish in wishes:
+        normal = os.path.normpath(wish.path)
+        inside = os.path.realpath(os.path.join(root, normal))
+        if not wish.path or os.path.isabs(wish.path) or ".." in wish.path.split("/") or "\0" in wish.path:
+            what = "`%s` is not a relative path below the directory" % wish.path
+        elif inside != root and not inside.startswith(root + os.sep):
+            what = "`%s` leads out of the directory, through a symbolic link" % wish.path
+        elif inside == root or os.path.basename(normal) in KUSTOMIZATION_NAMES:
+            what = "`%s` is not a name for a manifest" % wish.path
+        elif normal in seen:
+            what = "`%s` is asked for twice" % wish.path
+        else:
+            seen.add(normal)
+            continue
+        findings.append(
+            Finding(
+                "file-name",
+                what,
+                "Nothing outside the directory is ever written, and no file twice",
+                "Choose another file name; the names of generated files come from namespace and job",
+                directory,
+            )
+        )
+    return findings
+
+
+def _kustomization_change(directory: str, paths: t.Sequence[str]) -> list[Change]:
+    names = sorted(os.path.normpath(path) for path in paths if path.endswith((".yaml", ".yml")))
+    existing = [os.path.join(directory, name) for name in KUSTOMIZATION_NAMES]
+    full = next((path for path in existing if os.path.exists(path)), existing[0])
+    before = read(full)
+    after = new_kustomization(names) if before is None else with_resources(before, names, full)
+    return [] if before == after else [Change(full, before, after)]
+
+
+def _unwritable(directory: str, changes: t.Sequence[Change]) -> list[Finding]:
+    folders = set()
+    for change in changes:
+        folder = os.path.dirname(change.path)
+        while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+            if os.path.lexists(folder):
+                break
+            folder = os.path.dirname(folder)
+        folders.add(folder)
+    return [
+        Finding(
+            "directory-unwritable",
+            "nothing can be written here",
+            "The manifests belong into this place",
+            "Check its rights, or run as the owner of the working tree",
+            folder,
+        )
+        for folder in sorted(folders)
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK)
+    ]

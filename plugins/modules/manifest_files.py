@@ -1,0 +1,153 @@
+#!/usr/bin/python
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: manifest_files
+short_description: Write manifests into a GitOps working tree
+version_added: 0.1.0
+author:
+  - mindcluster.recovery contributors (@mindcluster)
+description:
+  - Writes any number of manifests into one directory and keeps the list of resources in its kustomization current.
+  - Everything is checked before the first file is written. The same input gives the same bytes.
+  - A file that was not written by this module is never written over. What it writes begins with the line
+    C(# Managed by mindcluster.recovery), except for a file that is edited in place, see O(files[].source).
+  - Nothing outside O(directory) is ever written, also not through symbolic links.
+extends_documentation_fragment:
+  - mindcluster.recovery._attributes
+  - mindcluster.recovery._attributes.actiongroup_recovery
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  directory:
+    description:
+      - The directory inside the working tree. It is made where only the last part of its path does not exist yet.
+    type: path
+    required: true
+  files:
+    description: The files.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      path:
+        description: Path relative to O(directory).
+        type: str
+        required: true
+      content:
+        description: The text of the file, which is written as it is.
+        type: str
+        required: true
+      source:
+        description:
+          - The file that O(files[].content) was made from. If it is the very file to be written, it is edited in place
+            and gets no marker line.
+        type: path
+  kustomization:
+    description:
+      - Keep the list C(resources) of the directory's C(kustomization.yaml) current. Missing names are added, everything
+        else stays as it is.
+    type: bool
+    default: false
+  notices:
+    description: Sentences that are shown as warnings, for roles that have something to say about what they write.
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Put a manifest into the working tree
+  mindcluster.recovery.manifest_files:
+    directory: /srv/gitops/training
+    kustomization: true
+    files:
+      - path: llama2.yaml
+        content: "{{ lookup('ansible.builtin.template', 'llama2.yaml.j2') }}"
+"""
+
+RETURN = r"""
+paths:
+  description: The files that hold the manifests, and the kustomization where it is kept.
+  type: list
+  elements: str
+  returned: success
+  sample: [/srv/gitops/training/llama2.yaml]
+changed_paths:
+  description: Those of them that were written, or would be in check mode.
+  type: list
+  elements: str
+  returned: success
+  sample: []
+errors:
+  description: Every mistake, with the keys C(code), C(what), C(where), C(why), C(remedy).
+  type: list
+  elements: dict
+  returned: failure
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_files import Wish, plan_changes, write
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "directory": {"type": "path", "required": True},
+            "files": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": {
+                    "path": {"type": "str", "required": True},
+                    "content": {"type": "str", "required": True},
+                    "source": {"type": "path"},
+                },
+            },
+            "kustomization": {"type": "bool", "default": False},
+            "notices": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    directory = module.params["directory"]
+    wishes = [Wish(item["path"], item["content"], item["source"]) for item in module.params["files"]]
+    for notice in module.params["notices"]:
+        module.warn(notice)
+    try:
+        changes = plan_changes(directory, wishes, module.params["kustomization"])
+        if not module.check_mode:
+            for change in changes:
+                write(change)
+    except Refused as exc:
+        module.fail_json(msg=str(exc), errors=exc.as_dicts())
+    module.exit_json(
+        changed=bool(changes),
+        paths=[os.path.join(directory, wish.path) for wish in wishes],
+        changed_paths=[change.path for change in changes],
+        diff=[
+            {
+                "before_header": change.path if change.before is not None else "%s (new)" % change.path,
+                "after_header": change.path,
+                "before": change.before or "",
+                "after": change.after,
+            }
+            for change in changes
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()
