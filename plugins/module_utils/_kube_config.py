@@ -112,6 +112,8 @@ def _load_files(config: t.Any, files: t.Sequence[str], params: Params) -> None:
     where = os.pathsep.join(files)
     documents = [_read(path) for path in files]
     _refuse_bad_context(documents, params.get("context"), where)
+    # The client's own default is a server on this machine, which nobody has asked for.
+    config.host = ""
     try:
         # persist_config would write refreshed tokens into the user's file.
         kubernetes.config.load_kube_config(
@@ -122,6 +124,8 @@ def _load_files(config: t.Any, files: t.Sequence[str], params: Params) -> None:
         )
     except (ConfigException, KeyError, TypeError, ValueError, OSError) as exc:
         raise Refused(_unusable(where, str(exc))) from exc
+    if not config.host and not params.get("host"):
+        raise Refused(_unusable(where, "its cluster has no `server`"))
 
 
 def _read(path: str) -> dict[str, t.Any]:

@@ -170,7 +170,8 @@ def _send(
     headers: t.Mapping[str, str] | None,
     timeout: float,
 ) -> t.Any:
-    sent = {"Accept": "application/json", "User-Agent": "mindcluster.recovery"}
+    # The API server takes the agent for the field manager where a request names none; only node_labels may own labels.
+    sent = {"Accept": "application/json", "User-Agent": "mindcluster-recovery"}
     sent.update(_credentials(api_client.configuration))
     if data is not None:
         sent["Content-Type"] = PATCH_TYPE if method == "PATCH" else "application/json"

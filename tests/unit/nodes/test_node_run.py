@@ -1,0 +1,244 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module's steps against a server that fails in chosen ways."""
+
+from __future__ import annotations
+
+import threading
+import typing as t
+
+import pytest
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_apply
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
+    audit_nodes,
+    failure_message,
+    label_nodes,
+)
+from kube_fake_api import FakeApi, Fault
+
+WORKER = {"workerselector": "dls-worker-node", "host-arch": "huawei-arm"}
+
+
+def params(api: FakeApi, wanted: t.Mapping[str, dict[str, str]], **more: t.Any) -> dict[str, t.Any]:
+    nodes = [{"name": name, "labels": labels} for name, labels in wanted.items()]
+    return {**api.params, "nodes": nodes, **more}
+
+
+def on(path_end: str, fault: Fault, times: int = 10**6):
+    """The fault for the first patches of one node."""
+    left = [times]
+
+    def decide(method: str, path: str, number: int) -> Fault | None:
+        if method != "PATCH" or not path.endswith("/" + path_end) or left[0] == 0:
+            return None
+        left[0] -= 1
+        return fault
+
+    return decide
+
+
+def test_labels_are_set_and_a_second_run_changes_nothing(api: FakeApi):
+    wanted = params(api, {"worker-1": WORKER, "worker-2": WORKER})
+    result = label_nodes(wanted, check_mode=False)
+    assert result["changed"] is True
+    assert api.labels("worker-1") == WORKER
+    assert result["counts"] == {"requested": 2, "changed": 2, "unchanged": 0, "failed": 0}
+    assert result["changed_nodes"][0] == {
+        "name": "worker-1",
+        "before": {"workerselector": None, "host-arch": None},
+        "after": WORKER,
+    }
+    writes = len(api.writes())
+    again = label_nodes(wanted, check_mode=False)
+    assert (again["changed"], len(api.writes()) - writes) == (False, 0)
+
+
+def test_labels_of_others_stay(api: FakeApi):
+    api.labels("worker-1").update({"zone": "a", "host-arch": "huawei-x86"})
+    result = label_nodes(params(api, {"worker-1": WORKER}), check_mode=False)
+    assert api.labels("worker-1") == {"zone": "a", **WORKER}
+    assert result["changed_nodes"][0]["before"]["host-arch"] == "huawei-x86"
+
+
+def test_only_metadata_is_asked_for_in_pages(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_kube_node_apply, "PAGE", 2)
+    label_nodes(params(api, {"worker-2": WORKER}), check_mode=False)
+    lists = [request for request in api.requests if request[0] == "GET"]
+    assert [query.get("continue") for _method, _path, query, _headers in lists] == [None, "2"]
+    assert all("as=PartialObjectMetadataList" in headers["Accept"] for _m, _p, _q, headers in lists)
+    assert api.labels("worker-2") == WORKER
+
+
+def test_a_list_whose_position_expired_is_started_again(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_kube_node_apply, "PAGE", 2)
+    api.fault = lambda method, path, number: Fault(410) if number == 2 else None
+    assert label_nodes(params(api, {"worker-2": WORKER}), check_mode=False)["changed"] is True
+
+
+def test_check_mode_tells_the_truth_and_stores_nothing(api: FakeApi):
+    wanted = params(api, {"worker-1": WORKER, "worker-2": {}})
+    predicted = label_nodes(wanted, check_mode=True)
+    assert api.labels("worker-1") == {}
+    real = label_nodes(wanted, check_mode=False)
+    assert predicted == real
+
+
+def test_all_missing_nodes_are_refused_before_any_patch(api: FakeApi):
+    with pytest.raises(Refused) as caught:
+        label_nodes(params(api, {"worker-1": WORKER, "worker-8": WORKER, "worker-9": WORKER}), check_mode=False)
+    assert "`worker-8`, `worker-9`" in str(caught.value)
+    assert api.writes() == []
+
+
+def test_a_node_of_another_architecture_is_refused_before_any_patch(api: FakeApi):
+    api.labels("worker-2")["kubernetes.io/arch"] = "amd64"
+    wanted = params(api, {"worker-1": WORKER, "worker-2": WORKER})
+    for node in wanted["nodes"]:
+        node["arch"] = "aarch64"
+    with pytest.raises(Refused, match="worker-2: The node is amd64"):
+        label_nodes(wanted, check_mode=False)
+    assert api.writes() == []
+
+
+def test_an_empty_request_is_refused(api: FakeApi):
+    with pytest.raises(Refused, match="npu_worker"):
+        label_nodes(params(api, {}), check_mode=False)
+
+
+def test_prune_removes_what_the_collection_has_set_and_nothing_else(api: FakeApi):
+    label_nodes(params(api, {"worker-1": {**WORKER, "rack": "r1"}}), check_mode=False)
+    api.patch("worker-1", {"metadata": {"labels": {"zone": "a"}}}, "kubectl-label")
+    api.patch("worker-1", {"metadata": {"labels": {"rack": "r2"}}}, "kubectl-label")
+    wanted = params(api, {"worker-1": {"workerselector": "dls-worker-node"}}, prune=True)
+    result = label_nodes(wanted, check_mode=False)
+    assert result["changed_nodes"][0]["after"] == {"host-arch": None}
+    assert api.labels("worker-1") == {"workerselector": "dls-worker-node", "zone": "a", "rack": "r2"}
+    assert label_nodes(wanted, check_mode=False)["changed"] is False
+
+
+def test_without_prune_nothing_is_removed(api: FakeApi):
+    label_nodes(params(api, {"worker-1": WORKER}), check_mode=False)
+    assert label_nodes(params(api, {"worker-1": {}}), check_mode=False)["changed"] is False
+
+
+def test_one_failing_node_does_not_stop_the_others(api: FakeApi):
+    api.fault = on("worker-1", Fault(422))
+    result = label_nodes(params(api, {"worker-1": WORKER, "worker-2": WORKER}), check_mode=False)
+    assert api.labels("worker-2") == WORKER
+    assert [failed["name"] for failed in result["failed_nodes"]] == ["worker-1"]
+    assert [changed["name"] for changed in result["changed_nodes"]] == ["worker-2"]
+    assert failure_message(result).startswith("1 of 2 nodes could not be labelled, 1 were changed, 0 were as they")
+
+
+def test_a_node_deleted_in_between_is_told_as_such(api: FakeApi):
+    def delete(method: str, path: str, number: int) -> Fault | None:
+        if method == "PATCH":
+            api.nodes.pop("worker-1", None)
+        return None
+
+    api.fault = delete
+    result = label_nodes(params(api, {"worker-1": WORKER, "worker-2": WORKER}), check_mode=False)
+    assert [(failed["name"], failed["code"]) for failed in result["failed_nodes"]] == [("worker-1", "node-gone")]
+    assert api.labels("worker-2") == WORKER
+
+
+@pytest.mark.parametrize("fault", [Fault(409), Fault(429, {"Retry-After": "1"}), Fault(500), Fault(503), Fault(0)])
+def test_passing_faults_are_got_over(api: FakeApi, pauses: list[float], fault: Fault):
+    api.fault = on("worker-1", fault, times=3)
+    result = label_nodes(params(api, {"worker-1": WORKER, "worker-2": WORKER}), check_mode=False)
+    assert result["failed_nodes"] == []
+    assert api.labels("worker-1") == WORKER
+    assert len(pauses) == 3
+
+
+def test_an_answer_that_was_lost_after_the_work_was_done_is_got_over(api: FakeApi, pauses: list[float]):
+    def work_and_drop(method: str, path: str, number: int) -> Fault | None:
+        if method != "PATCH" or pauses:
+            return None
+        api.patch("worker-1", {"metadata": {"labels": WORKER}}, "mindcluster.recovery")
+        return Fault(0)
+
+    api.fault = work_and_drop
+    assert label_nodes(params(api, {"worker-1": WORKER}), check_mode=False)["failed_nodes"] == []
+    assert api.labels("worker-1") == WORKER
+
+
+def test_a_server_that_dies_is_not_asked_thousands_of_times(pauses: list[float]):
+    with FakeApi({"node-%03d" % number: {} for number in range(300)}) as api:
+        api.fault = lambda method, path, number: Fault(503) if method == "PATCH" else None
+        result = label_nodes(params(api, dict.fromkeys(api.nodes, WORKER)), check_mode=False)
+        assert result["counts"]["failed"] == 300
+        assert len(api.writes()) < 100
+    codes = [failed["code"] for failed in result["failed_nodes"]]
+    assert set(codes) == {"kube-server-error", "node-not-tried"}
+
+
+def test_a_webhook_that_changes_the_labels_is_noticed(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
+    store = api.patch
+
+    def change(name: str, body: t.Any, manager: str, dry_run: bool = False) -> t.Any:
+        return store(
+            name, {"metadata": {"labels": {**body["metadata"]["labels"], "host-arch": "mine"}}}, manager, dry_run
+        )
+
+    monkeypatch.setattr(api, "patch", change)
+    result = label_nodes(params(api, {"worker-1": WORKER}), check_mode=False)
+    assert [failed["code"] for failed in result["failed_nodes"]] == ["node-label-not-kept"]
+    assert "host-arch" in result["failed_nodes"][0]["what"]
+
+
+def test_two_runs_at_once_converge():
+    with FakeApi({"node-%03d" % number: {} for number in range(40)}) as api:
+        wanted = params(api, dict.fromkeys(api.nodes, WORKER))
+        runs = [threading.Thread(target=label_nodes, args=(wanted, False)) for _number in range(2)]
+        for run in runs:
+            run.start()
+        for run in runs:
+            run.join()
+        assert all(api.labels(name) == WORKER for name in api.nodes)
+        assert label_nodes(wanted, check_mode=False)["changed"] is False
+
+
+def test_connections_are_bounded_and_kept():
+    with FakeApi({"node-%03d" % number: {} for number in range(100)}) as api:
+        label_nodes(params(api, dict.fromkeys(api.nodes, WORKER)), check_mode=False)
+        assert api.connections <= 5
+
+
+def test_diff_shows_changed_keys_alone(api: FakeApi):
+    api.labels("worker-1").update({"zone": "a", "host-arch": "huawei-x86"})
+    diff = label_nodes(params(api, {"worker-1": WORKER}), check_mode=True)["diff"]
+    assert diff["before"] == "worker-1: host-arch=huawei-x86\n"
+    assert diff["after"] == "worker-1: host-arch=huawei-arm\nworker-1: workerselector=dls-worker-node\n"
+
+
+def test_audit_reports_every_kind_of_drift_and_changes_nothing(api: FakeApi):
+    label_nodes(params(api, {"worker-1": {**WORKER, "rack": "r1"}}), check_mode=False)
+    api.labels("worker-1").update({"host-arch": "huawei-x86", "kubernetes.io/arch": "amd64"})
+    del api.labels("worker-1")["workerselector"]
+    before = len(api.writes())
+    wanted = params(api, {"worker-1": WORKER, "worker-9": WORKER}, resource="huawei.com/Ascend910")
+    wanted["nodes"][0]["arch"] = "aarch64"
+    audit = audit_nodes(wanted)
+    assert audit["drift"] == [
+        {
+            "name": "worker-1",
+            "missing": {"workerselector": "dls-worker-node"},
+            "different": {"host-arch": {"wanted": "huawei-arm", "found": "huawei-x86"}},
+            "surplus": {"rack": "r1"},
+        }
+    ]
+    assert audit["absent_nodes"] == ["worker-9"]
+    assert [finding["where"] for finding in audit["contradictions"]] == ["worker-1"]
+    assert audit["without_resource"] == ["worker-1"]
+    assert (audit["in_sync"], len(api.writes())) == (False, before)
+
+
+def test_audit_of_nodes_as_they_should_be(api: FakeApi):
+    label_nodes(params(api, {"worker-1": WORKER}), check_mode=False)
+    api.nodes["worker-1"]["status"]["allocatable"]["huawei.com/Ascend910"] = "8"
+    audit = audit_nodes(params(api, {"worker-1": WORKER}, resource="huawei.com/Ascend910"))
+    assert audit["in_sync"] is True
