@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .console import SandboxError, elapsed, say
 
+Command = t.Sequence[str | os.PathLike[str]]
 HEARTBEAT = 20.0
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 _GUARD = threading.Lock()
@@ -31,37 +32,45 @@ def tail(log: Path, lines: int = 30) -> str:
     return "\n".join("    " + line for line in text[-lines:])
 
 
-def logged(label: str, command: t.Sequence[str | os.PathLike[str]], log: Path, **options: t.Any) -> None:
+def logged(label: str, command: Command, log: Path, **options: t.Any) -> None:
     """Run a command, append its output to a log, and fail loudly.
 
-    :param label: what it is for, in progress lines and in the error.
-    :param options: C(env), C(cwd) as for C(subprocess.Popen).
     :raises SandboxError: when it exits with anything but 0; the message ends with the tail of the log.
     """
-    started = beat = time.monotonic()
+    code = run(label, command, log, **options)
+    if code:
+        raise SandboxError(f"{label} failed with exit code {code}; the end of {log}:\n{tail(log)}")
+
+
+def run(label: str, command: Command, log: Path, **options: t.Any) -> int:
+    """Run a command, append its output to a log, and say from time to time that it is still at work.
+
+    :param label: what it is for, in progress lines.
+    :param options: C(env), C(cwd) as for C(subprocess.Popen).
+    :returns: its exit code.
+    """
     with open(log, "ab") as output:
-        process = subprocess.Popen(  # a session of its own, so that the whole family can be ended
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            **options,
-        )
+        # A session of its own, so that the whole family can be ended.
+        options.update(stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(command, **options)
     with _GUARD:
         _RUNNING.add(process)
     try:
-        while process.poll() is None:
-            time.sleep(0.2)
-            if time.monotonic() - beat > HEARTBEAT:
-                beat = time.monotonic()
-                say(f"{label}: {elapsed(beat - started)} … {last_line(log)}")
+        _watch(label, process, log)
     finally:
         with _GUARD:
             _RUNNING.discard(process)
         end_family(process)
-    if process.returncode:
-        raise SandboxError(f"{label} failed with exit code {process.returncode}; the end of {log}:\n{tail(log)}")
+    return process.returncode
+
+
+def _watch(label: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    started = beat = time.monotonic()
+    while process.poll() is None:
+        time.sleep(0.1)
+        if time.monotonic() - beat > HEARTBEAT:
+            beat = time.monotonic()
+            say(f"{label}: {elapsed(beat - started)} … {last_line(log)}")
 
 
 def last_line(log: Path) -> str:

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One check: a command, its log, and how many results it counts for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+VENV = CHECKOUT / ".venv"
+BUILD = CHECKOUT / "build"
+sys.path.insert(0, str(CHECKOUT / "tests" / "sandbox"))
+
+from parts import commands  # noqa: E402 the sandbox runs commands in the same way
+from parts.console import elapsed  # noqa: E402
+
+SHOWN = 400
+
+
+class Count(t.NamedTuple):
+    """How many results were good and how many were not."""
+
+    passed: int
+    failed: int
+
+    def __add__(self, other: object) -> Count:
+        if not isinstance(other, Count):
+            return NotImplemented
+        return Count(self.passed + other.passed, self.failed + other.failed)
+
+
+def as_one(code: int, _log: str) -> Count:
+    """A command that counts as one result."""
+    return Count(int(code == 0), int(code != 0))
+
+
+class Step(t.NamedTuple):
+    """A command that belongs to a check.
+
+    :ivar name: what the line in the report says.
+    :ivar command: the program, looked for in C(.venv) first, and its arguments.
+    :ivar counting: makes results out of the exit code and the log.
+    :ivar environment: variables on top of those of this process.
+    :ivar folder: where it runs.
+    :ivar before: what has to be made ready first.
+    """
+
+    name: str
+    command: t.Sequence[str]
+    counting: t.Callable[[int, str], Count] = as_one
+    environment: t.Mapping[str, str] = {}
+    folder: Path = CHECKOUT
+    before: t.Callable[[], None] | None = None
+
+
+def run(step: Step) -> Count:
+    """Run a step, say how it went and how long it took; the log is shown where it went wrong."""
+    started = time.monotonic()
+    log = BUILD / "logs" / f"{step.name.replace(' ', '-').replace('/', '-')}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"")
+    code = _execute(step, log)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    count = step.counting(code, text)
+    if code and not count.failed:
+        count += Count(0, 1)
+    if count.failed:
+        print("\n".join(text.splitlines()[-SHOWN:]), flush=True)
+    verdict = "FAILED" if count.failed else "ok"
+    detail = f"{count.passed} passed, {count.failed} failed, " if count.passed + count.failed > 1 else ""
+    print(f"{step.name:<28} {verdict:<7} {detail}{elapsed(time.monotonic() - started)}", flush=True)
+    return count
+
+
+def _execute(step: Step, log: Path) -> int:
+    environment = {
+        **os.environ,
+        "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        # Logs are read by people and by the counting below.
+        "NO_COLOR": "1",
+        "ANSIBLE_NOCOLOR": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **step.environment,
+    }
+    environment.pop("ANSIBLE_FORCE_COLOR", None)
+    try:
+        if step.before:
+            step.before()
+        return commands.run(step.name, step.command, log, env=environment, cwd=step.folder)
+    except Exception as exc:
+        log.write_text(f"{step.name} could not run: {exc}\n", encoding="utf-8")
+        return 1

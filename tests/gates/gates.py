@@ -1,0 +1,94 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the checks of this collection and counts what they found: `gates.py lint sanity unit molecule`."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import signal
+import sys
+import time
+import typing as t
+
+from checks import lint, sanity, scenarios, unit
+from checks.step import BUILD, CHECKOUT, VENV, Count, Step, run
+
+from parts import commands
+from parts.console import elapsed
+
+CHECKS: dict[str, t.Callable[[], list[Step]]] = {
+    "lint": lint.steps,
+    "sanity": sanity.steps,
+    "unit": unit.steps,
+    "molecule": scenarios.steps,
+}
+NEEDED = "docker,registry,wheels,images,kube"
+
+
+def main(names: t.Sequence[str]) -> int:
+    """Run the checks one after the other, all of them also where one fails, and end with the count."""
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown or not names:
+        print(f"usage: gates.py CHECK…, with CHECK out of {', '.join(CHECKS)}", file=sys.stderr)
+        return 2
+    if "molecule" in names and "SANDBOX_PARTS" not in os.environ:
+        _start_again_in_sandbox(names)
+    total = Count(0, 0)
+    for name in names:
+        total += _check(name)
+    return _report(total)
+
+
+def _check(name: str) -> Count:
+    started = time.monotonic()
+    steps = CHECKS[name]()
+    workers = int(os.environ.get("MOLECULE_JOBS", "1")) if name == "molecule" else 1
+    count = sum(_in_order(steps, workers), Count(0, 0))
+    if not steps:
+        print(f"{name}: nothing to check was found, which counts as a failure")
+        count = Count(0, 1)
+    print(
+        f"== {name}: {count.passed} passed, {count.failed} failed, took {elapsed(time.monotonic() - started)}\n",
+        flush=True,
+    )
+    return count
+
+
+def _in_order(steps: t.Sequence[Step], workers: int) -> list[Count]:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
+        try:
+            return list(pool.map(run, steps))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            commands.end_all()
+            raise
+
+
+def _start_again_in_sandbox(names: t.Sequence[str]) -> t.NoReturn:
+    """Become a run of the sandbox that calls this very program with the services running."""
+    sandbox = CHECKOUT / "tests" / "sandbox" / "sandbox.py"
+    command = [sys.executable, str(sandbox), "run", "--with", NEEDED, "--", sys.executable, __file__, *names]
+    os.execv(sys.executable, command)
+
+
+def _report(total: Count) -> int:
+    BUILD.mkdir(exist_ok=True)
+    (BUILD / "summary.json").write_text(json.dumps(total._asdict()) + "\n", encoding="utf-8")
+    print(f"{total.passed} passed, {total.failed} failed", flush=True)
+    return int(total.failed > 0)
+
+
+if __name__ == "__main__":
+    if not (VENV / "bin" / "ansible").exists():
+        sys.exit("gates.py: .venv is missing; make it: make env")
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        commands.end_all()
