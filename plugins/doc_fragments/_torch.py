@@ -46,7 +46,8 @@ requirements:
 notes:
   - PyTorch is found by asking the interpreter where it would import it from, and is never imported for that.
   - The patches are recognised by the syntax tree, so that text in a docstring is not taken for a patch.
-  - Files are replaced in one step and never written in place, so hard-linked stores of package managers stay as they are.
+  - Files are replaced in one step and never written in place, so that the hard-linked stores of package managers stay
+    as they are.
   - The hashes in the C(RECORD) file of the package no longer match patched files. C(pip check) does not look at them.
   - An upgrade or a forced reinstallation of PyTorch removes the patches. Run the module afterwards.
 """

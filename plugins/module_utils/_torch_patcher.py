@@ -200,7 +200,7 @@ def _imported_folder() -> str:
             "A broken entry on the module search path stops every import",
             "Repair the Python environment",
             sys.executable,
-        )
+        ) from exc
     if spec is None:
         raise refuse(
             "torch-missing",
@@ -396,9 +396,9 @@ def parse(data: bytes) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(data)
     except SyntaxError as exc:
-        raise Unparsable(exc.msg or "no valid Python", exc.lineno)
+        raise Unparsable(exc.msg or "no valid Python", exc.lineno) from exc
     except (ValueError, RecursionError, MemoryError) as exc:
-        raise Unparsable(str(exc) or type(exc).__name__)
+        raise Unparsable(str(exc) or type(exc).__name__) from exc
 
 
 def compiles(data: bytes, path: str) -> None:
@@ -411,9 +411,9 @@ def compiles(data: bytes, path: str) -> None:
             warnings.simplefilter("ignore")
             compile(data, path, "exec", dont_inherit=True)
     except SyntaxError as exc:
-        raise Unparsable(exc.msg or "no valid Python", exc.lineno)
+        raise Unparsable(exc.msg or "no valid Python", exc.lineno) from exc
     except (ValueError, RecursionError, MemoryError) as exc:
-        raise Unparsable(str(exc) or type(exc).__name__)
+        raise Unparsable(str(exc) or type(exc).__name__) from exc
 
 
 def text_of(node: ast.AST | None) -> str | None:
@@ -452,7 +452,8 @@ def look_at_run(data: bytes, module: str) -> Look:
             problem=(
                 "run-import-by-hand",
                 "run.py imports the recovery module in a way that somebody wrote by hand",
-                "Line %d is %s; it can be neither relied on nor taken out safely" % (by_hand, _shown(text.line(by_hand))),
+                "Line %d is %s; it can be neither relied on nor taken out safely"
+                % (by_hand, _shown(text.line(by_hand))),
                 "Take that import out by hand, or install torch anew, and run again",
             ),
         )
@@ -467,7 +468,7 @@ def look_at_run(data: bytes, module: str) -> Look:
         look.problem = (
             "run-anchor-missing",
             "run.py is not as any known release has it",
-            "Looked for a top-level `import os` or `import torch...` on a line of its own, with no import of torch before it",
+            "Looked for a top-level `import os` or `import torch` that no other import of torch comes before",
             "Install an unchanged torch; on a new release, report it to the collection with the file",
         )
     return _judge_run(look, data, module, statements, strays)
@@ -595,8 +596,8 @@ def look_at_rendezvous(data: bytes) -> Look:
         look.problem = (
             "rendezvous-unsupported",
             "rendezvous.py is not as any known release has it",
-            "Looked in %s for a returned attempt prefix, `if %s:` or `if %s:`; %s" % ((FUNCTION,) + AGENT_TESTS + (problem,)),
-            # Not refused with a way round: without this patch a restarted worker meets the keys of the attempt before.
+            "Looked in %s for a returned attempt prefix, `if %s:` or `if %s:`; %s"
+            % ((FUNCTION,) + AGENT_TESTS + (problem,)),
             "Install an unchanged torch; on a new release, report it to the collection with the file",
         )
     elif not blocks:
@@ -849,7 +850,9 @@ def read_source(torch: Torch, name: str) -> tuple[str, bytes]:
     except FileNotFoundError:
         pass
     except OSError as exc:
-        raise refuse("file-unreadable", "%s cannot be read" % path, str(exc), "Run as a user who may read it", path)
+        raise refuse(
+            "file-unreadable", "%s cannot be read" % path, str(exc), "Run as a user who may read it", path
+        ) from exc
     if os.path.exists(path + "c"):
         raise refuse(
             "file-sourceless",
@@ -940,7 +943,9 @@ def sharing_notes(torch: Torch, changes: t.Sequence[Change]) -> list[dict[str, s
         if os.path.islink(change.path):
             what = "the file is a symbolic link to %s; it becomes a file of its own" % os.path.realpath(change.path)
         elif os.stat(change.path).st_nlink > 1:
-            what = "the file has %d names (hard links); this one becomes a file of its own" % os.stat(change.path).st_nlink
+            what = (
+                "the file has %d names (hard links); this one becomes a file of its own" % os.stat(change.path).st_nlink
+            )
         else:
             continue
         notes.append(
@@ -1027,7 +1032,7 @@ def write_all(changes: t.Sequence[Change]) -> None:
             "Nothing was changed",
             "Make room or give the rights that are missing, and run again",
             path,
-        )
+        ) from exc
     finally:
         for temporary, _path in staged:
             with contextlib.suppress(OSError):
@@ -1137,7 +1142,7 @@ def remove_byte_code(paths: t.Sequence[str]) -> list[str]:
                 "Python may go on running the code of before",
                 "Remove it by hand",
                 path,
-            )
+            ) from exc
     return list(paths)
 
 
@@ -1317,7 +1322,9 @@ def apply(
     except Refusal as exc:
         result.update(errors=exc.findings, changed=False, diff=[])
     except OSError as exc:
-        unexpected = finding("unexpected", str(exc), "The system refused a file operation", "Remove the cause", exc.filename or "")
+        unexpected = finding(
+            "unexpected", str(exc), "The system refused a file operation", "Remove the cause", exc.filename or ""
+        )
         result.update(errors=[unexpected], changed=False, diff=[])
     result["ok"] = not result["errors"]
     return result
@@ -1438,7 +1445,11 @@ def _check_request(module: str, rendezvous: str, state: str = "present") -> None
     for name, value, legal in (("rendezvous", rendezvous, ("auto", "never")), ("state", state, ("present", "absent"))):
         if value not in legal:
             raise refuse(
-                "option-value", "`%s` is no legal value" % value, "It decides what is written", "One of %s" % ", ".join(legal), name
+                "option-value",
+                "`%s` is no legal value" % value,
+                "It decides what is written",
+                "One of %s" % ", ".join(legal),
+                name,
             )
 
 
@@ -1447,7 +1458,9 @@ def _name_runtime(result: Json, module: str) -> None:
     entry = result["rendezvous"]
     if module in RUNTIME_PREFIX_MODULES and entry and entry["state"] == "unpatched":
         entry["state"] = "runtime"
-        entry["reason"] = "%s puts the prefix on at run time in every process that imports it; the file stays bare" % module
+        entry["reason"] = (
+            "%s puts the prefix on at run time in every process that imports it; the file stays bare" % module
+        )
 
 
 def _result(state: str, module: str) -> Json:

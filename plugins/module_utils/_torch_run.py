@@ -71,7 +71,7 @@ class TorchModule:
         try:
             self.result = json.loads(output)
         except ValueError:
-            raise Refused(_no_answer(python, (errors or output).strip()))
+            raise Refused(_no_answer(python, (errors or output).strip())) from None
         for warning in self.result["warnings"]:
             self.module.warn(Finding(**warning).line())
         if self.result["errors"]:
@@ -99,7 +99,7 @@ def _check_python(module: AnsibleModule, python: str) -> None:
                 "Give the path of the interpreter that trains",
                 "python",
             )
-        )
+        ) from exc
     words = output.strip().split(".")
     if code != 0 or len(words) != 2 or not all(word.isdigit() for word in words):
         raise Refused(_no_answer(python, (errors or output).strip()))

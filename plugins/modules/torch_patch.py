@@ -13,9 +13,9 @@ version_added: 0.1.0
 author:
   - mindcluster.recovery contributors (@mindcluster)
 description:
-  - Puts C(import mindx_elastic.api) into C(torch/distributed/run.py), so that the elastic agent is MindCluster's, and the
-    attempt prefix into C(torch/distributed/rendezvous.py) of PyTorch 2.6.0 and newer, so that a restarted worker does not
-    meet the keys of the attempt before.
+  - Puts C(import mindx_elastic.api) into C(torch/distributed/run.py), so that the elastic agent is MindCluster's.
+  - Puts the attempt prefix into C(torch/distributed/rendezvous.py) of PyTorch 2.6.0 and newer, so that a restarted
+    worker does not meet the keys of the attempt before.
   - Files that C(sed) commands have patched before, once or many times, are brought to exactly one clean patch. With
     O(state=absent) they get their original bytes back.
   - Before anything is written, the result is parsed, compiled and taken out again on paper, and O(import_module) is
@@ -203,6 +203,7 @@ errors:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._torch_run import TorchModule, argument_spec
 

@@ -13,7 +13,8 @@ version_added: 0.1.0
 author:
   - mindcluster.recovery contributors (@mindcluster)
 description:
-  - Looks at both files of M(mindcluster.recovery.torch_patch), says where each patch is and how it was recognised, and tries the import.
+  - Looks at both files of M(mindcluster.recovery.torch_patch), says where each patch is and how it was recognised, and
+    tries the import.
   - It fails where there is no PyTorch to look at. A patch that is not there is an answer and no failure.
 extends_documentation_fragment:
   - mindcluster.recovery._torch
@@ -52,8 +53,8 @@ EXAMPLES = r"""
 RETURN = r"""
 satisfied:
   description:
-    - Whether everything is as M(mindcluster.recovery.torch_patch) would leave it with the same options. Both files, no byte
-      code of another text, and the import, where it was tried.
+    - Whether everything is as M(mindcluster.recovery.torch_patch) would leave it with the same options.
+    - That is both files, no byte code of another text, and the import, where it was tried.
   type: bool
   returned: success
 torch_path:
@@ -113,6 +114,7 @@ errors:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._torch_run import TorchModule, argument_spec
 
