@@ -19,9 +19,9 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_select i
     choose_job,
     container_path,
 )
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_volumes import add_pull_secrets, add_volumes
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_warnings import JobWarnings
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_render import Quoted
 
 _CLUSTER_KINDS = frozenset((
     "Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition",
@@ -76,6 +76,8 @@ class _Adapter:
             owner.environment(container, self._env(container, port, unexported))
             ports.apply(container, replica)
             self._requests(container)
+            add_volumes(self.draft, container, extra.get("volumes", ()))
+            add_pull_secrets(self.draft, container, extra.get("pull_secrets", ()))
 
     def _env(self, container: Path, port: str, unexported: t.Mapping[str, str]) -> list[dict[str, t.Any]]:
         """The plan's variables for one container."""
@@ -134,6 +136,8 @@ def adapt_job(
     extra_labels: t.Mapping[str, str] | None = None,
     extra_annotations: t.Mapping[str, str] | None = None,
     extra_args: t.Sequence[str] = (),
+    extra_volumes: t.Sequence[t.Mapping[str, t.Any]] = (),
+    image_pull_secrets: t.Sequence[str] = (),
 ) -> AdaptResult:
     """Put everything into an AscendJob that the plan asks for, and nothing else.
 
@@ -145,6 +149,8 @@ def adapt_job(
     :param image: put into the container that trains.
     :param strict: refuse where an owned value is another one, instead of correcting it.
     :param extra_env: variables that win over the plan; a mapping as value is taken as it is (C(valueFrom)).
+    :param extra_args: more words for the start command.
+    :param extra_volumes: each with name, mountPath and a source; one whose name is there already stays as it is.
     :raises Refused: with every reason why the job cannot be adapted.
     """
     draft = Draft(text, where)
@@ -158,12 +164,11 @@ def adapt_job(
         "labels": {name: str(value) for name, value in (extra_labels or {}).items()},
         "annotations": {name: str(value) for name, value in (extra_annotations or {}).items()},
         "args": list(extra_args),
+        "volumes": list(extra_volumes),
+        "pull_secrets": list(image_pull_secrets),
     }
     adapter.run(image, extra)
     adapter.namespace(namespace)
     if adapter.findings.refusals:
         raise Refused(adapter.findings.refusals)
     return AdaptResult(draft.finish(), adapter.findings.corrections, adapter.findings.warnings)
-
-
-__all__ = ["AdaptResult", "Quoted", "adapt_job"]
