@@ -14,7 +14,8 @@ description:
   - Adds and corrects in an AscendJob exactly what the plan asks for and leaves every other byte as it is, comments,
     quotes, order and line breaks among them.
   - Applied twice it gives the same as applied once.
-  - Read the file byte for byte. P(ansible.builtin.file#lookup) strips the end of the file unless C(rstrip=false) is given.
+  - Read the file byte for byte. P(ansible.builtin.file#lookup) strips the end of the file unless C(rstrip=false) is
+    given.
 options:
   _input:
     description: The manifest, one or several YAML documents.

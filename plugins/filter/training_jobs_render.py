@@ -17,8 +17,8 @@ description:
 options:
   _input:
     description:
-      - A list of jobs. The keys of a job are the variables of the role P(mindcluster.recovery.training_job#role) without
-        their prefix C(training_job_), and C(plan), a plan request of the job's own.
+      - A list of jobs. The keys of a job are the variables of the role P(mindcluster.recovery.training_job#role)
+        without their prefix C(training_job_), and C(plan), a plan request of the job's own.
     type: list
     elements: dict
     required: true
@@ -63,8 +63,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - For each job its C(name), C(namespace), C(filename), C(source) (path of the user's file, or empty), C(text), C(plan),
-      C(corrections), C(warnings), and C(notices), which are the corrections and warnings as sentences.
+    - For each job its C(name), C(namespace), C(filename), C(source) (path of the user's file, or empty), C(text),
+      C(plan), C(corrections), C(warnings), and C(notices), which are the corrections and warnings as sentences.
   type: list
   elements: dict
 """
