@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright (c) 2026, mindcluster.recovery contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -17,7 +16,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from parts import commands, prepare, session
+from parts import commands, prepare, session, venv
 from parts.console import SandboxError, say
 from parts.home import Home
 
@@ -61,6 +60,11 @@ def _end(number: int, _frame: object) -> None:
 
 def _prepare(options: argparse.Namespace) -> int:
     prepare.prepare(prepare.with_needs(options.parts.split(",")))
+    return 0
+
+
+def _venv(_options: argparse.Namespace) -> int:
+    venv.ensure()
     return 0
 
 
@@ -125,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     for name, verb, text in (
         ("prepare", _prepare, "install packages and build what is slow, ahead of time"),
+        ("venv", _venv, "make .venv, or bring it up to date with the requirements"),
         ("run", _run, "start parts, run a command with their variables, end them"),
         ("up", _up, "start parts that stay, on ports that stay; prints their variables"),
         ("down", _down, "end the parts of a state folder; their data stays"),

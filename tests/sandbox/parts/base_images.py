@@ -28,6 +28,11 @@ class Base(t.NamedTuple):
     include: tuple[str, ...] = ()
 
     @property
+    def part(self) -> str:
+        """The name by which it is asked for alone."""
+        return f"image-{self.name}"
+
+    @property
     def reference(self) -> str:
         """The image name inside the engine."""
         return f"mindcluster-recovery/base-{self.name}:{RECIPE}"

@@ -129,8 +129,13 @@ def _tokens(home: Home) -> dict[str, str]:
     return tokens
 
 
+def manifests() -> list[Path]:
+    """What a cluster needs before the collection can be tried on it."""
+    return [CRD, *sorted(RBAC.glob("*.yaml"))]
+
+
 def _furnish(api: KubeApi) -> None:
-    for path in [CRD, *sorted(RBAC.glob("*.yaml"))]:
+    for path in manifests():
         api.apply_file(path)
 
 

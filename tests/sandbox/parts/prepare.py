@@ -9,11 +9,13 @@ from __future__ import annotations
 import concurrent.futures
 import typing as t
 
-from . import apt, base_images, commands, engine, kube, kube_build, registry
-from .console import SandboxError, say
+from . import apt, base_images, commands, engine, given_cluster, kube, kube_build, registry
+from .console import SandboxError
 
-NEEDS = {"images": ("docker",), "scheduler": ("kube",)}
-ORDER = ("docker", "registry", "wheels", "images", "kube", "scheduler")
+IMAGES = {base.part: base for base in base_images.BASES}
+NEEDS = {"scheduler": ("kube",), **dict.fromkeys(IMAGES, ("docker",))}
+ALL_OF = {"images": tuple(IMAGES)}
+ORDER = ("docker", "registry", "wheels", *IMAGES, "kube", "scheduler")
 
 
 def with_needs(parts: t.Iterable[str]) -> list[str]:
@@ -22,9 +24,11 @@ def with_needs(parts: t.Iterable[str]) -> list[str]:
     :raises SandboxError: for a part that does not exist.
     """
     wanted = {part.strip() for part in parts if part.strip()}
-    unknown = sorted(wanted - set(ORDER))
+    unknown = sorted(wanted - {*ORDER, *ALL_OF})
     if unknown:
-        raise SandboxError(f"Unknown part {', '.join(unknown)}; there are: {', '.join(ORDER)}")
+        raise SandboxError(f"Unknown part {', '.join(unknown)}; there are: {', '.join([*ORDER, *ALL_OF])}")
+    for part in wanted & set(ALL_OF):
+        wanted.update(ALL_OF[part])
     for part in list(wanted):
         wanted.update(NEEDS.get(part, ()))
     return [part for part in ORDER if part in wanted]
@@ -39,7 +43,7 @@ def prepare(parts: t.Sequence[str]) -> None:
     if "docker" in parts:
         engine.ensure_installed()
     jobs = _builds(parts)
-    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, len(jobs))) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=len(jobs)) as pool:
         futures = [pool.submit(job) for job in jobs]
         try:
             concurrent.futures.wait(futures)
@@ -49,7 +53,6 @@ def prepare(parts: t.Sequence[str]) -> None:
     failures = [str(future.exception()) for future in futures if future.exception()]
     if failures:
         raise SandboxError("\n".join(failures))
-    say(f"prepared: {', '.join(parts)}")
 
 
 def _packages(parts: t.Sequence[str]) -> set[str]:
@@ -58,9 +61,9 @@ def _packages(parts: t.Sequence[str]) -> set[str]:
         packages.update(engine.PACKAGES)
     if "registry" in parts:
         packages.update(registry.PACKAGES)
-    if "images" in parts and not all(base.tarball.exists() for base in base_images.BASES):
+    if any(not base.tarball.exists() for base in _bases(parts)):
         packages.update(base_images.PACKAGES)
-    if "kube" in parts:
+    if "kube" in parts and not given_cluster.wanted():
         packages.update(kube.packages())
         if not kube.built():
             packages.update(kube_build.BUILD_PACKAGES)
@@ -68,15 +71,15 @@ def _packages(parts: t.Sequence[str]) -> set[str]:
 
 
 def _builds(parts: t.Sequence[str]) -> list[t.Callable[[], object]]:
-    builds: list[t.Callable[[], object]] = []
-    if "kube" in parts:
+    """The kinds of builds that can go side by side.
+
+    Base images come one after the other: each is bound by the disk, and the other core has Go to compile.
+    """
+    builds: list[t.Callable[[], object]] = [lambda: [base_images.tarball(base) for base in _bases(parts)]]
+    if "kube" in parts and not given_cluster.wanted():
         builds.append(kube.ensure_installed)
-    if "images" in parts:
-        builds.append(_tarballs)
     return builds
 
 
-def _tarballs() -> None:
-    """One after the other: each is bound by the one lock of dpkg's disk, and the other core has Go to compile."""
-    for base in base_images.BASES:
-        base_images.tarball(base)
+def _bases(parts: t.Sequence[str]) -> list[base_images.Base]:
+    return [IMAGES[part] for part in parts if part in IMAGES]

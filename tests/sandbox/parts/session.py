@@ -11,7 +11,7 @@ import os
 import shutil
 import typing as t
 
-from . import base_images, engine, kube, locks, paths, prepare, registry, services, stub_wheels
+from . import base_images, engine, given_cluster, kube, locks, paths, prepare, registry, services, stub_wheels
 from .home import Home
 
 PARTS = "SANDBOX_PARTS"
@@ -33,7 +33,7 @@ class Session:
     def provide(self, parts: t.Sequence[str]) -> None:
         """Start the parts in their order; each adds its variables."""
         for part in parts:
-            self.environment.update(getattr(self, f"_{part}")())
+            self.environment.update(self._image(part) if part in prepare.IMAGES else getattr(self, f"_{part}")())
 
     def _docker(self) -> dict[str, str]:
         host = engine.ensure_installed()
@@ -51,13 +51,13 @@ class Session:
         with locks.exclusive("wheels"):
             return stub_wheels.once(paths.cache() / "wheels")
 
-    def _images(self) -> dict[str, str]:
-        environment = {**os.environ, **self.environment}
+    def _image(self, part: str) -> dict[str, str]:
+        base = prepare.IMAGES[part]
         with locks.exclusive("images"):
-            return {base.variable: base_images.imported(base, environment) for base in base_images.BASES}
+            return {base.variable: base_images.imported(base, {**os.environ, **self.environment})}
 
     def _kube(self) -> dict[str, str]:
-        return kube.start(self._home)
+        return given_cluster.start(self._home) if given_cluster.wanted() else kube.start(self._home)
 
     def _scheduler(self) -> dict[str, str]:
         kube.start_scheduler(self._home, self.environment["KUBECONFIG"])
