@@ -116,8 +116,8 @@ def _hand_over_pip_settings() -> None:
 
 def _pip_settings() -> t.Iterator[tuple[str, str]]:
     for line in _pip("config", "list").splitlines():
-        name, _, value = line.partition("=")
-        section, _, key = name.rpartition(".")
+        name, _equals, value = line.partition("=")
+        section, _dot, key = name.rpartition(".")
         if section in ("global", "install", ":env:"):
             yield key, str(ast.literal_eval(value))
 

@@ -1,0 +1,63 @@
+# What this checkout can do: `make` or `make help` lists it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# The first Python on this machine that is new enough; `make PYTHON=… env` takes another.
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14 /usr/bin/python3; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+DELIVERY ?= gitops
+BUILDER ?= docker
+MOLECULE_JOBS ?= 1
+
+SANDBOX := tests/sandbox/sandbox.py
+GATES := .venv/bin/python tests/gates/gates.py
+DEMO_STATE := $${XDG_CACHE_HOME:-$$HOME/.cache}/mindcluster-recovery/demo
+
+# $(call timed,NAME,COMMAND): run it, then say how long it took, however it ended.
+timed = @start=$$SECONDS; $(2); code=$$?; echo "== $(1): took $$((SECONDS - start)) s"; exit $$code
+
+ifeq ($(PYTHON),)
+$(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
+endif
+
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit molecule test clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  DELIVERY=gitops|apply and BUILDER=docker|registry choose what the demo shows."
+
+env: ## make .venv with all that the controller needs, this collection linked in it
+	$(call timed,env,$(PYTHON) $(SANDBOX) venv)
+
+prepare: ## install packages and build what is slow, ahead of time: kube-apiserver and base images
+	$(call timed,prepare,$(PYTHON) $(SANDBOX) prepare)
+
+setup:
+	@$(MAKE) --no-print-directory --jobs=2 env prepare
+
+demo: env ## run the main job for real on this machine; run it again and nothing changes
+	$(call timed,demo,DELIVERY=$(DELIVERY) BUILDER=$(BUILDER) examples/demo/run.sh)
+
+demo-down: ## end what the demo left running; its site and data stay
+	$(call timed,demo-down,$(PYTHON) $(SANDBOX) down --state "$(DEMO_STATE)")
+
+lint: env ## ansible-lint, yamllint, ruff, mypy, shellcheck, changelog
+	@$(GATES) lint
+
+sanity: env ## ansible-test sanity on a copy
+	@$(GATES) sanity
+
+test-unit: env ## the unit tests alone: seconds
+	@$(GATES) unit
+
+molecule: setup ## every scenario, on the real engine, registry and API server; SCENARIO=name for one
+	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
+
+test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
+	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit molecule
+
+clean: ## remove what was built inside the checkout; the cache folder and .venv stay
+	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output
+	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +
