@@ -87,7 +87,8 @@ class KubeApi:
     def _established(self, path: str) -> None:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            conditions = self.call("GET", path).get("status", {}).get("conditions", [])
+            status = self.call("GET", path).get("status") or {}
+            conditions = status.get("conditions") or []
             if any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions):
                 return
             time.sleep(0.2)
