@@ -151,6 +151,7 @@ class Source:
         self._newlines = [match.start() for match in re.finditer(rb"\n", raw)]
         self._collect()
         self._assignments: list[Assignment] | None = None
+        self._called: dict[int, bool] = {}
 
     def _collect(self) -> None:
         stack = [self.root]
@@ -238,8 +239,11 @@ class Source:
         """Whether it stands in a function that nothing calls."""
         above = node.parent
         while above is not None:
-            if above.type == "function_definition" and not self._is_called(above):
-                return True
+            if above.type == "function_definition":
+                if above.id not in self._called:
+                    self._called[above.id] = self._is_called(above)
+                if not self._called[above.id]:
+                    return True
             above = above.parent
         return False
 
@@ -247,7 +251,7 @@ class Source:
 
     def statement(self, node: Node) -> Node:
         """The statement around a node that stands directly in a sequence of statements."""
-        while node.parent is not None and not _is_step(node):
+        while node.parent is not None and not is_step(node):
             node = node.parent
         return node
 
@@ -274,7 +278,9 @@ class Source:
         return [self._word(node) for node in targets[1:]]
 
     def _word(self, node: Node) -> Word:
-        return Word(_text(self.slice(node)), node.start_byte, node.end_byte)
+        # An expansion's node can begin with the blank before it.
+        written = self.slice(node).lstrip(b" \t")
+        return Word(_text(written), node.end_byte - len(written), node.end_byte)
 
     def assignments(self) -> list[Assignment]:
         """Every assignment in the text, whether it is exported or not."""
@@ -321,7 +327,7 @@ class Source:
             return None
         words = words[index:]
         variable = ""
-        hit = _recognise([to_bytes(word.text) for word in words])
+        hit = recognise([to_bytes(word.text) for word in words])
         if hit is None:
             variable, hit = self._through_variable(words)
         if hit is None:
@@ -351,7 +357,7 @@ class Source:
             if assignment.name != name or assignment.append:
                 continue
             inner = assignment.value.strip("()").split()
-            hit = _recognise([to_bytes(word) for word in inner]) if inner else None
+            hit = recognise([to_bytes(word) for word in inner]) if inner else None
             if hit is not None and hit[0] != "script":
                 return name, (hit[0], 1)
         return "", None
@@ -384,7 +390,7 @@ def plain_value(raw: str) -> str:
     return re.sub(r"\$\{([A-Za-z_]\w*)\}(?!\w)", r"$\1", "".join(out))
 
 
-def _is_step(node: Node) -> bool:
+def is_step(node: Node) -> bool:
     """Whether a node is one of the statements of a sequence, and no condition, pipe or operand."""
     parent = node.parent
     if parent is None or parent.type not in _SEQUENCES or not node.is_named:
@@ -432,7 +438,7 @@ def _base(word: bytes) -> bytes:
     return os.path.basename(word.strip(b"\"'"))
 
 
-def _recognise(words: list[bytes]) -> tuple[str, int] | None:
+def recognise(words: list[bytes]) -> tuple[str, int] | None:
     """Kind of launch and number of words that name the launcher; None where it is none."""
     base = _base(words[0])
     if base in (b"torchrun", b"msrun"):
