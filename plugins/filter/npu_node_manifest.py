@@ -15,8 +15,8 @@ author:
 description:
   - Turns the list that O(mindcluster.recovery.node_labels#module:nodes) takes into YAML documents of kind Node, in the
     order of their names, with labels alone.
-  - Each carries the annotations that keep Argo CD and Flux from ever pruning or deleting a Node, and make them apply only
-    the fields that are in the document.
+  - Each carries the annotations that keep Argo CD and Flux from ever pruning or deleting a Node, and make them apply
+    only the fields that are in the document.
 options:
   _input:
     description: The nodes, as the filter P(mindcluster.recovery.npu_nodes#filter) makes them.
@@ -45,6 +45,7 @@ import typing as t
 
 import yaml
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import checked_requests
 

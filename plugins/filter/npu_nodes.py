@@ -49,7 +49,8 @@ options:
         about that host was set in the play or on the role, which has precedence over the inventory for every host.
     type: dict
   current_host:
-    description: The variable C(inventory_hostname).
+    description:
+      - The variable C(inventory_hostname). Where it is a localhost that is in neither group, all members are taken.
     type: str
 """
 
@@ -71,6 +72,7 @@ import collections.abc as abc
 import typing as t
 
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._npu_nodes import (
     Defaults,
@@ -95,7 +97,7 @@ def npu_nodes(
     """Filter C(npu_nodes), see DOCUMENTATION."""
     if not isinstance(groups, abc.Mapping) or not isinstance(hostvars, abc.Mapping):
         raise AnsibleFilterError("npu_nodes expects `groups | npu_nodes(hostvars)`, got %s" % type(groups).__name__)
-    chosen = members(groups, play_hosts)
+    chosen = members(groups, play_hosts, current_host)
     override = _set_in_play(play_vars or {}, hostvars, current_host)
     defaults = Defaults(product or None, arch or None)
     names = list(dict.fromkeys(name for hosts in chosen.values() for name in hosts))

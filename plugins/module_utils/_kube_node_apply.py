@@ -190,7 +190,7 @@ def _failure(exc: ApiError, name: str) -> Finding:
             "Take it out of the inventory, or run again once it is back",
             name,
         )
-    finding = explain_api_error(exc, "label the node `%s`" % name)
+    finding = explain_api_error(exc, "label the node")
     return Finding(finding.code, finding.what, finding.why, finding.remedy, name)
 
 

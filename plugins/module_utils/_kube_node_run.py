@@ -92,10 +92,16 @@ def failure_message(result: t.Mapping[str, t.Any], listed: int = 20) -> str:
         "%d of %d nodes could not be labelled, %d were changed, %d were as they should be:"
         % (counts["failed"], counts["requested"], counts["changed"], counts["unchanged"])
     ]
-    lines += ["%s: %s. %s. %s" % (each["name"], each["what"], each["why"], each["remedy"]) for each in failed[:listed]]
-    if len(failed) > listed:
-        lines.append("and %d more, see failed_nodes" % (len(failed) - listed))
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for each in failed:
+        groups.setdefault((each["what"], each["why"], each["remedy"]), []).append(each["name"])
+    lines += ["%s: %s. %s. %s." % (_names(names, listed), *reason) for reason, names in groups.items()]
     return "\n".join(lines)
+
+
+def _names(names: t.Sequence[str], listed: int) -> str:
+    more = " and %d more (see failed_nodes)" % (len(names) - listed) if len(names) > listed else ""
+    return ", ".join(names[:listed]) + more
 
 
 def _requests(params: Params) -> dict[str, NodeRequest]:

@@ -32,7 +32,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: The patches are sent with C(dryRun=All), so that the server checks them, rights included, and stores nothing.
+    details: The patches are sent with C(dryRun=All): the server checks them, rights included, and stores nothing.
   diff_mode:
     support: full
   idempotent:
@@ -160,6 +160,7 @@ errors:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (

@@ -53,8 +53,8 @@ options:
           - x86_64
   resource:
     description:
-      - Name of the resource that the nodes should offer, such as V(huawei.com/Ascend910). With it whole Node objects are
-        read, which takes longer.
+      - Name of the resource that the nodes should offer, such as V(huawei.com/Ascend910). With it whole Node objects
+        are read, which takes longer.
     type: str
 seealso:
   - module: mindcluster.recovery.node_labels
@@ -126,6 +126,7 @@ errors:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import NODES_SPEC, audit_nodes

@@ -44,14 +44,18 @@ class Defaults(t.NamedTuple):
     arch: str | None = None
 
 
-def members(groups: abc.Mapping[str, abc.Sequence[str]], play_hosts: abc.Iterable[str] | None) -> dict[str, list[str]]:
+def members(
+    groups: abc.Mapping[str, abc.Sequence[str]], play_hosts: abc.Iterable[str] | None, current_host: str | None = None
+) -> dict[str, list[str]]:
     """The hosts of the two groups, without those that the play leaves out.
 
-    :param play_hosts: the hosts of the play. Where none of them is in the groups (a play on localhost), all members
-        are meant.
+    :param play_hosts: the hosts of the play. Where none of them is in the groups, all members are meant.
+    :param current_host: the host that the role runs for. A play on a localhost that is no member means all members,
+        although ansible-core counts hosts that it adds to the inventory among its play's.
     """
     found = {group: list(groups.get(group) or ()) for group in (MASTERS, WORKERS)}
-    if play_hosts is None:
+    on_controller = current_host == "localhost" and not any(current_host in hosts for hosts in found.values())
+    if play_hosts is None or on_controller:
         return found
     played = set(play_hosts)
     kept = {group: [host for host in hosts if host in played] for group, hosts in found.items()}

@@ -7,8 +7,9 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_http
 from kube_fake_api import FakeApi
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_http
 
 
 @pytest.fixture

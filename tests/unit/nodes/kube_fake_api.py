@@ -40,7 +40,7 @@ class FakeApi:
         self.lock = threading.RLock()
 
     def __enter__(self) -> FakeApi:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"api": self}))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
@@ -96,75 +96,73 @@ def _merge_labels(metadata: dict[str, t.Any], wanted: t.Mapping[str, str | None]
     metadata["managedFields"] = list(entries.values())
 
 
-def _handler(api: FakeApi) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Without it every small answer waits for an acknowledgement.
-        disable_nagle_algorithm = True
+class _Handler(BaseHTTPRequestHandler):
+    api: FakeApi
+    protocol_version = "HTTP/1.1"
+    # Without it every small answer waits for an acknowledgement.
+    disable_nagle_algorithm = True
 
-        def setup(self) -> None:
-            super().setup()
-            with api.lock:
-                api.connections += 1
+    def setup(self) -> None:
+        super().setup()
+        with self.api.lock:
+            self.api.connections += 1
 
-        def log_message(self, *args: object) -> None:
-            pass
+    def log_message(self, *args: object) -> None:
+        pass
 
-        def do_GET(self) -> None:
-            self._answer("GET", None)
+    def do_GET(self) -> None:
+        self._answer("GET", None)
 
-        def do_PATCH(self) -> None:
-            self._answer("PATCH", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+    def do_PATCH(self) -> None:
+        self._answer("PATCH", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self._answer("POST", None)
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer("POST", None)
 
-        def _answer(self, method: str, body: t.Any) -> None:
-            parts = urlsplit(self.path)
-            query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-            with api.lock:
-                api.requests.append((method, parts.path, query, dict(self.headers)))
-                fault = api.fault(method, parts.path, len(api.requests))
-            if fault is not None:
-                self._fail(fault)
-                return
-            self._serve(method, parts.path, query, body)
+    def _answer(self, method: str, body: t.Any) -> None:
+        parts = urlsplit(self.path)
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        with self.api.lock:
+            self.api.requests.append((method, parts.path, query, dict(self.headers)))
+            fault = self.api.fault(method, parts.path, len(self.api.requests))
+        if fault is not None:
+            self._fail(fault)
+            return
+        self._serve(method, parts.path, query, body)
 
-        def _fail(self, fault: Fault) -> None:
-            if fault.status == 0:
-                self.close_connection = True
-                self.connection.close()
-                return
-            status = {"kind": "Status", "message": "fault %d" % fault.status, "reason": "Fault"}
-            self._send(fault.status, fault.body or json.dumps(status).encode(), fault.headers)
+    def _fail(self, fault: Fault) -> None:
+        if fault.status == 0:
+            self.close_connection = True
+            self.connection.close()
+            return
+        status = {"kind": "Status", "message": "fault %d" % fault.status, "reason": "Fault"}
+        self._send(fault.status, fault.body or json.dumps(status).encode(), fault.headers)
 
-        def _serve(self, method: str, path: str, query: dict[str, str], body: t.Any) -> None:
-            name = unquote(path.rpartition("/")[2])
-            if method == "GET" and path == "/api/v1/nodes":
-                self._json(200, _page(api, query))
-            elif method == "PATCH" and name in api.nodes:
-                self._json(200, api.patch(name, body, query["fieldManager"], "dryRun" in query))
-            elif method == "POST":
-                self._json(201, {"kind": "Node"})
-            else:
-                self._json(404, {"kind": "Status", "reason": "NotFound", "message": 'nodes "%s" not found' % name})
+    def _serve(self, method: str, path: str, query: dict[str, str], body: t.Any) -> None:
+        name = unquote(path.rpartition("/")[2])
+        if method == "GET" and path == "/api/v1/nodes":
+            self._json(200, _page(self.api, query))
+        elif method == "PATCH" and name in self.api.nodes:
+            self._json(200, self.api.patch(name, body, query["fieldManager"], "dryRun" in query))
+        elif method == "POST":
+            self._json(201, {"kind": "Node"})
+        else:
+            self._json(404, {"kind": "Status", "reason": "NotFound", "message": 'nodes "%s" not found' % name})
 
-        def _json(self, status: int, body: t.Any) -> None:
-            with api.lock:
-                data = json.dumps(body).encode()
-            self._send(status, data, {})
+    def _json(self, status: int, body: t.Any) -> None:
+        with self.api.lock:
+            data = json.dumps(body).encode()
+        self._send(status, data, {})
 
-        def _send(self, status: int, data: bytes, headers: t.Mapping[str, str]) -> None:
-            self.send_response(status)
-            for key, value in headers.items():
-                self.send_header(key, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                self.wfile.write(data)
-
-    return Handler
+    def _send(self, status: int, data: bytes, headers: t.Mapping[str, str]) -> None:
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(data)
 
 
 def _page(api: FakeApi, query: dict[str, str]) -> dict[str, t.Any]:

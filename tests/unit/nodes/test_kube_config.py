@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_config
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import Refused, connect
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import ssl
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import kubernetes
 import pytest
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import (
     ApiError,
     RetryPolicy,
@@ -137,11 +139,8 @@ def tls_port(tmp_path: Path) -> t.Iterator[int]:
                 peer, _address = listener.accept()
             except OSError:
                 return
-            with peer:
-                try:
-                    context.wrap_socket(peer, server_side=True).close()
-                except OSError:
-                    pass
+            with peer, contextlib.suppress(OSError):
+                context.wrap_socket(peer, server_side=True).close()
 
     threading.Thread(target=serve, daemon=True).start()
     yield listener.getsockname()[1]

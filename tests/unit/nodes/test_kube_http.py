@@ -10,9 +10,10 @@ import email.utils
 import time
 
 import pytest
+from kube_fake_api import FakeApi, Fault
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import ApiError, call, connect
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_http import seconds_of
-from kube_fake_api import FakeApi, Fault
 
 NODES = "/api/v1/nodes"
 

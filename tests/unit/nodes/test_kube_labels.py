@@ -9,6 +9,9 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import (
     FOREIGN_KEYS,
@@ -25,8 +28,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_pl
     missing_nodes,
     owned_keys,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 KEYS = st.sampled_from(["a", "b", "c", "huawei.com/d", "accelerator", "accelerator-type", "host-arch"])
 VALUES = st.sampled_from(["", "1", "two", "module-910b-8"])

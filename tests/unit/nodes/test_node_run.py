@@ -10,6 +10,8 @@ import threading
 import typing as t
 
 import pytest
+from kube_fake_api import FakeApi, Fault
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_apply
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
@@ -17,7 +19,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_ru
     failure_message,
     label_nodes,
 )
-from kube_fake_api import FakeApi, Fault
 
 WORKER = {"workerselector": "dls-worker-node", "host-arch": "huawei-arm"}
 
