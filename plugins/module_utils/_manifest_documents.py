@@ -1,0 +1,189 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""Kubernetes objects as data: reading them from manifests, and comparing them with what the cluster holds."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+
+try:
+    import yaml
+except ImportError:  # comes with the Python package kubernetes, whose absence is reported when connecting
+    yaml = None
+
+#: Written by the server on its own, so that they say nothing about a change.
+SERVER_FIELDS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
+#: ConfigMaps that MindCluster's components write into while the job of the name behind the prefix runs.
+STATE_PREFIXES = ("reset-config-", "rings-config-")
+
+
+class Document(t.NamedTuple):
+    """One object of a manifest.
+
+    :ivar where: its manifest and number, for messages.
+    """
+
+    data: dict[str, t.Any]
+    where: str
+
+    @property
+    def api_version(self) -> str:
+        return str(self.data["apiVersion"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.data["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.data["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str | None:
+        return self.data["metadata"].get("namespace")
+
+    @property
+    def title(self) -> str:
+        return "%s `%s`" % (self.kind, self.name)
+
+    @property
+    def is_job(self) -> bool:
+        return self.kind == "AscendJob"
+
+    @property
+    def state_of(self) -> str | None:
+        """Name of the job whose run-time state this object holds; None where it holds none."""
+        if self.kind == "ConfigMap":
+            for prefix in STATE_PREFIXES:
+                if self.name.startswith(prefix):
+                    return self.name[len(prefix) :]
+        return None
+
+
+def read_documents(manifests: t.Sequence[str]) -> list[Document]:
+    """The objects of all manifests, in their order.
+
+    :param manifests: YAML texts of one or several documents each.
+    :raises Refused: with everything that is no object.
+    """
+    documents: list[Document] = []
+    findings: list[Finding] = []
+    for number, text in enumerate(manifests, 1):
+        place = "manifest %d" % number if len(manifests) > 1 else "the manifest"
+        try:
+            loaded = list(yaml.load_all(text, Loader=_loader()))
+        except yaml.YAMLError as exc:
+            mark = getattr(exc, "problem_mark", None)
+            findings.append(_not_yaml(exc, "%s, line %d" % (place, mark.line + 1) if mark else place))
+            continue
+        for index, data in enumerate(loaded, 1):
+            where = "%s, document %d" % (place, index) if len(loaded) > 1 else place
+            for item in _items(data):
+                findings.extend(_mistakes(item, where))
+                documents.append(Document(item, where))
+    if not findings and not documents:
+        findings.append(Finding("manifest-empty", "there is no object in it", "Nothing would be applied",
+                                "Give at least one Kubernetes object", "manifests"))  # fmt: skip
+    if findings:
+        raise Refused(findings)
+    return documents
+
+
+def _loader() -> t.Any:
+    """A loader that reads as the API server's own reader does: dates stay text."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def _items(data: t.Any) -> list[t.Any]:
+    if data is None:
+        return []
+    if isinstance(data, dict) and data.get("kind") == "List" and isinstance(data.get("items"), list):
+        return list(data["items"])
+    return [data]
+
+
+def _not_yaml(exc: Exception, where: str) -> Finding:
+    problem = getattr(exc, "problem", None) or str(exc).splitlines()[0]
+    return Finding("yaml-invalid", "this is not valid YAML: %s" % problem, "The cluster cannot read it",
+                   "Correct the manifest", where)  # fmt: skip
+
+
+def _mistakes(data: t.Any, where: str) -> list[Finding]:
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    missing = []
+    if not isinstance(data, dict):
+        missing.append("it is no mapping")
+    else:
+        missing += ["it has no %s" % key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+            missing.append("it has no metadata.name")
+    return [
+        Finding("object-shape", "this is no Kubernetes object: %s" % what, "The API server refuses it",
+                "Correct the manifest", where)
+        for what in missing
+    ]  # fmt: skip
+
+
+def cleaned(data: t.Mapping[str, t.Any] | None) -> dict[str, t.Any]:
+    """An object without what the server writes on its own; empty where there is none."""
+    if data is None:
+        return {}
+    bare = copy.deepcopy(dict(data))
+    bare.pop("status", None)
+    metadata = bare.get("metadata")
+    if isinstance(metadata, dict):
+        for name in SERVER_FIELDS:
+            metadata.pop(name, None)
+    return bare
+
+
+def shown(data: t.Mapping[str, t.Any] | None) -> str:
+    """An object as YAML for a diff, the values of Secrets left out; empty where there is none."""
+    bare = cleaned(data)
+    if not bare:
+        return ""
+    if bare.get("kind") == "Secret":
+        for key in ("data", "stringData"):
+            if isinstance(bare.get(key), dict):
+                bare[key] = dict.fromkeys(bare[key], "(not shown)")
+    return str(yaml.safe_dump(bare, allow_unicode=True, sort_keys=True, default_flow_style=False))
+
+
+def dropped_fields(sent: t.Any, stored: t.Any, path: str = "") -> list[str]:
+    """The paths in what was sent that the server would not store: fields that its schema does not know."""
+    if isinstance(sent, dict):
+        if not isinstance(stored, dict):
+            return [path] if sent and path else []
+        found: list[str] = []
+        for name, value in sent.items():
+            inner = "%s.%s" % (path, name) if path else str(name)
+            if value is None:
+                continue
+            if name not in stored:
+                # The server leaves empty maps and lists out, and write-only fields such as stringData.
+                found += [inner] if value not in ({}, [], "") and inner != "stringData" else []
+            else:
+                found += dropped_fields(value, stored[name], inner)
+        return found
+    if isinstance(sent, list) and isinstance(stored, list) and len(sent) == len(stored):
+        return [
+            place
+            for index, (one, other) in enumerate(zip(sent, stored))
+            for place in dropped_fields(one, other, "%s[%d]" % (path, index))
+        ]
+    return []

@@ -1,0 +1,139 @@
+#!/usr/bin/python
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: manifest_apply
+short_description: Apply manifests to a cluster, all or nothing
+version_added: 0.1.0
+author:
+  - mindcluster.recovery contributors (@mindcluster)
+description:
+  - Applies any number of manifests by server-side apply with the field manager C(mindcluster.recovery).
+  - Every object is tried as a dry run before the first one is written. Whatever the cluster would refuse is reported in
+    one message, and nothing is touched. So are fields that the server would drop in silence because its schema does not
+    know them, and fields that another manager has set to another value.
+  - An AscendJob that exists and would have to change is refused, because MindCluster makes its PodGroup only once. See
+    O(replace).
+  - The ConfigMaps C(reset-config-*) and C(rings-config-*) hold the state of a running job. They are created with the
+    job and left alone afterwards, except where the job is replaced.
+notes:
+  - The exact rights that the module needs are in C(docs/rbac/jobs.yaml) of the collection.
+extends_documentation_fragment:
+  - mindcluster.recovery._kube
+  - mindcluster.recovery._attributes
+  - mindcluster.recovery._attributes.actiongroup_recovery
+attributes:
+  check_mode:
+    support: full
+    details: The server itself says what would change, by C(dryRun=All), rights and admission included.
+  diff_mode:
+    support: full
+    details: Values of Secrets are not shown.
+  idempotent:
+    support: full
+options:
+  manifests:
+    description: The manifests, each a YAML text with one or several documents.
+    type: list
+    elements: str
+    required: true
+  namespace:
+    description: Namespace of the objects that name none.
+    type: str
+    default: default
+  replace:
+    description:
+      - Delete an AscendJob that would have to change and create it anew. The training that it runs ends.
+    type: bool
+    default: false
+  replace_timeout:
+    description: How many seconds to wait until a deleted job and its Pods are gone.
+    type: int
+    default: 300
+  notices:
+    description: Sentences that are shown as warnings, for roles that have something to say about what they apply.
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Apply a job
+  mindcluster.recovery.manifest_apply:
+    manifests:
+      - "{{ lookup('ansible.builtin.file', 'job.yaml', rstrip=false) }}"
+    kubeconfig: ~/.kube/config
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+objects:
+  description: What was done with each object, or would be in check mode.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: Kind of the object.
+      type: str
+    name:
+      description: Name of the object.
+      type: str
+    namespace:
+      description: Namespace of the object; null for kinds without one.
+      type: str
+    action:
+      description: One of C(created), C(changed), C(replaced), C(unchanged).
+      type: str
+  sample:
+    - {kind: AscendJob, name: llama2, namespace: default, action: created}
+errors:
+  description: Every mistake, with the keys C(code), C(what), C(where), C(why), C(remedy).
+  returned: failure
+  type: list
+  elements: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC, connect
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_apply import Applier
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import read_documents
+
+
+def main() -> None:
+    spec = {
+        # A manifest may hold Secrets and passwords in variables; nothing of it belongs into a log.
+        "manifests": {"type": "list", "elements": "str", "required": True, "no_log": True},
+        "namespace": {"type": "str", "default": "default"},
+        "replace": {"type": "bool", "default": False},
+        "replace_timeout": {"type": "int", "default": 300},
+        "notices": {"type": "list", "elements": "str", "default": []},
+    }
+    spec.update(KUBE_ARGSPEC)
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    params = module.params
+    for notice in params["notices"]:
+        module.warn(notice)
+    try:
+        client = connect(params)
+        applier = Applier(client, params["namespace"], params["replace"], params["replace_timeout"])
+        steps = applier.plan(read_documents(params["manifests"]))
+        if not module.check_mode:
+            applier.write(steps)
+    except Refused as exc:
+        module.fail_json(msg=str(exc), errors=exc.as_dicts())
+    module.exit_json(
+        changed=any(step.changes for step in steps),
+        objects=[step.summary() for step in steps],
+        diff=[step.diff() for step in steps if step.changes],
+    )
+
+
+if __name__ == "__main__":
+    main()
