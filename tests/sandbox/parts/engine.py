@@ -107,11 +107,14 @@ class PrivateEngine:
         if os.geteuid() != 0:
             raise SandboxError("No Docker engine answers, and a private one needs root: start Docker or run as root")
         paths.made(self.runtime)
-        if not self._pid():
+        fresh = not self._pid()
+        if fresh:
             self.pidfile.unlink(missing_ok=True)  # left behind by a machine that went down
             say("docker: starting a private engine")
             self._spawn()
         services.wait("dockerd", self._answers, lambda: bool(self._pid()) or self._fresh(), self.log, timeout=90)
+        if fresh:  # nobody builds yet, so that no layer of a build at work is taken for a leftover
+            _docker(self.host, "image", "prune", "--force")
 
     def _spawn(self) -> None:
         self.log.unlink(missing_ok=True)
@@ -132,12 +135,7 @@ class PrivateEngine:
         return time.monotonic() - getattr(self, "_spawned", 0.0) < 5
 
     def _answers(self) -> bool:
-        environment = {**os.environ, "DOCKER_HOST": self.host}
-        probe = ["docker", "version", "--format", "{{.Server.Version}}"]
-        return (
-            self.socket.exists()
-            and not subprocess.run(probe, capture_output=True, check=False, env=environment).returncode
-        )
+        return self.socket.exists() and not _docker(self.host, "version").returncode
 
     def _pid(self) -> int:
         """The engine's process number; 0 where the one in the pid file is no engine any more."""
@@ -153,6 +151,20 @@ class PrivateEngine:
         if pid:
             say("docker: ending the private engine")
             services.end(pid, patience=30)
+
+
+def forget_images(host: str, registry: str) -> None:
+    """Remove the images that were named for a registry of this run; what they share with others stays."""
+    template = '{{.Repository}}{{if eq .Tag "<none>"}}@{{.Digest}}{{else}}:{{.Tag}}{{end}}'
+    patterns = [f"--filter=reference={registry}/{depth}" for depth in ("*", "*/*", "*/*/*")]
+    names = _docker(host, "image", "ls", "--format", template, *patterns).stdout.split()
+    if names:
+        _docker(host, "image", "rm", *names)
+
+
+def _docker(host: str, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "DOCKER_HOST": host}
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=False, env=environment)
 
 
 def _short(text: str) -> str:

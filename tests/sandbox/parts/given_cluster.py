@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ NAMESPACE = "mindcluster-sandbox"
 WISH = "SANDBOX_CLUSTER"
 
 
+@functools.cache  # asked in several places, to be said once
 def wanted() -> bool:
     """Whether the user's own cluster is to be used.
 

@@ -21,6 +21,7 @@ from .home import Home, write_private
 
 PACKAGES = ("docker-registry", "openssl")
 USERNAME = "sandbox"
+ADDRESSES = ("SANDBOX_REGISTRY", "SANDBOX_REGISTRY_AUTH", "SANDBOX_REGISTRY_TLS")
 
 
 def start(home: Home) -> dict[str, str]:

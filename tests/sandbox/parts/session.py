@@ -45,7 +45,12 @@ class Session:
         return {"DOCKER_HOST": self._stack.enter_context(private.used())}
 
     def _registry(self) -> dict[str, str]:
-        return registry.start(self._home)
+        started = registry.start(self._home)
+        host = self.environment.get("DOCKER_HOST")
+        if host and not self._home.lasting:
+            for name in registry.ADDRESSES:
+                self._stack.callback(engine.forget_images, host, started[name])
+        return started
 
     def _wheels(self) -> dict[str, str]:
         with locks.exclusive("wheels"):
