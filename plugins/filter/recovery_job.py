@@ -83,6 +83,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._native import native
 
 
 def recovery_job(text: t.Any, plan: t.Mapping[str, t.Any], **options: t.Any) -> str:
@@ -90,7 +91,7 @@ def recovery_job(text: t.Any, plan: t.Mapping[str, t.Any], **options: t.Any) -> 
     if not isinstance(text, str):
         raise AnsibleFilterError("recovery_job takes the text of a manifest, not a %s." % type(text).__name__)
     try:
-        return adapt_job(text, plan, **options).text
+        return adapt_job(native(text), native(plan), **native(options)).text
     except Refused as refused:
         raise AnsibleFilterError(str(refused)) from None
 

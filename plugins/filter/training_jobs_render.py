@@ -42,6 +42,12 @@ options:
     description: Name of the variable that holds the jobs, for messages.
     type: str
     default: training_jobs
+  collect:
+    description:
+      - Return a dictionary with C(jobs), C(errors) and C(message) in place of the list, and do not fail. It is for
+        roles that want to fail with the message alone.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -64,7 +70,8 @@ RETURN = r"""
 _value:
   description:
     - For each job its C(name), C(namespace), C(filename), C(source) (path of the user's file, or empty), C(text),
-      C(plan), C(corrections), C(warnings), and C(notices), which are the corrections and warnings as sentences.
+      C(plan), C(corrections), C(warnings), and C(notices), which are the corrections and warnings as sentences. C(file)
+      is what M(mindcluster.recovery.manifest_files) takes.
   type: list
   elements: dict
 """
@@ -75,6 +82,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_render import Renderer
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._native import native
 
 
 def training_jobs_render(
@@ -84,14 +92,19 @@ def training_jobs_render(
     plan: t.Mapping[str, t.Any] | None = None,
     folders: t.Sequence[str] = (),
     label: str = "training_jobs",
-) -> list[dict[str, t.Any]]:
+    collect: bool = False,
+) -> list[dict[str, t.Any]] | dict[str, t.Any]:
     """Render jobs, or fail with every mistake in them."""
     if not isinstance(jobs, (list, tuple)):
         raise AnsibleFilterError("%s: jobs are given as a list of mappings, not as `%s`." % (label, jobs))
+    renderer = Renderer(native(request), native(plan), native(folders))
     try:
-        return Renderer(request, plan, folders).render(jobs, defaults or {}, label)
+        rendered = renderer.render(native(jobs), native(defaults or {}), str(label))
     except Refused as refused:
+        if collect:
+            return {"jobs": [], "errors": refused.as_dicts(), "message": str(refused)}
         raise AnsibleFilterError(str(refused)) from None
+    return {"jobs": rendered, "errors": [], "message": ""} if collect else rendered
 
 
 class FilterModule:

@@ -75,16 +75,20 @@ class Renderer:
             generated = generate_job(spec, plan, where)
             result = _adapt(generated, plan, spec, "%s, generated manifest" % where, None, None)
         name, namespace_found = _identity(result.text, plan, spec)
+        filename = spec.filename or "%s.%s.yaml" % (namespace_found, name)
         return {
             "name": name,
             "namespace": namespace_found,
-            "filename": spec.filename or "%s.%s.yaml" % (namespace_found, name),
+            "filename": filename,
+            "file": {"path": filename, "content": result.text, "source": source},
             "source": source,
             "text": result.text,
             "plan": plan,
             "corrections": [finding.as_dict() for finding in result.corrections],
             "warnings": [finding.as_dict() for finding in result.warnings],
-            "notices": [finding.line() for finding in result.corrections + result.warnings],
+            "notices": [
+                finding.line() for finding in result.corrections + result.warnings + self._of_plan(spec, where)
+            ],
         }
 
     def _plan_of(self, spec: JobSpec) -> t.Mapping[str, t.Any]:
@@ -95,6 +99,12 @@ class Renderer:
         if key not in self._plans:
             self._plans[key] = build_plan(request)
         return self._plans[key]
+
+    def _of_plan(self, spec: JobSpec, where: str) -> list[Finding]:
+        """Warnings of a plan of the job's own; those of the run's plan have been shown with that plan."""
+        if not spec.plan:
+            return []
+        return [_named(Finding(**warning), where) for warning in self._plan_of(spec)["warnings"]]
 
     def _read(self, path: str, where: str) -> tuple[str, str]:
         """The user's file, byte for byte."""
