@@ -134,6 +134,8 @@ def main() -> None:
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts())
     module.exit_json(
+        # The text of a manifest may hold passwords and is long; the diff shows it to whoever asks for it.
+        invocation={"module_args": dict(module.params, files=[wish.path for wish in wishes])},
         changed=bool(changes),
         paths=[os.path.join(directory, wish.path) for wish in wishes],
         changed_paths=[change.path for change in changes],
