@@ -16,7 +16,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 try:
     import yaml
 except ImportError:  # comes with the Python package kubernetes, whose absence is reported when connecting
-    yaml = None
+    yaml = None  # type: ignore[assignment]
 
 #: Written by the server on its own, so that they say nothing about a change.
 SERVER_FIELDS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
@@ -47,7 +47,8 @@ class Document(t.NamedTuple):
 
     @property
     def namespace(self) -> str | None:
-        return self.data["metadata"].get("namespace")
+        found = self.data["metadata"].get("namespace")
+        return None if found is None else str(found)
 
     @property
     def title(self) -> str:

@@ -33,7 +33,7 @@ def job_port(draft: Draft, containers: t.Iterable[Path], default: str) -> str:
         port = _named(draft.data(container + ("ports",)), TTP_NAME) or {}
         value = variable.get("value")
         found += [str(value) if type(value) is int else value, str(port.get("containerPort", ""))]
-    return next((value for value in found if legal_port(value)), default)
+    return next((str(value) for value in found if legal_port(value)), default)
 
 
 class Ports:

@@ -52,12 +52,12 @@ class JobSpec:
 
 
 KEYS = tuple(field.name for field in dataclasses.fields(JobSpec))
-_KINDS: dict[str, type | tuple[type, ...]] = {
+_KINDS: dict[str, type] = {
     "image_pull_secrets": list, "extra_env": dict, "extra_labels": dict, "extra_annotations": dict,
     "extra_args": list, "extra_volumes": list, "plan": dict, "name": str, "namespace": str, "manifest": str,
     "filename": str, "image": str, "command": str,
 }  # fmt: skip
-_KIND_NAMES = {list: "a list", dict: "a mapping", str: "text"}
+_KIND_NAMES: dict[t.Any, str] = {list: "a list", dict: "a mapping", str: "text"}
 
 
 def read_spec(raw: t.Any, where: str) -> JobSpec:
@@ -110,7 +110,7 @@ class _Reader:
             if kind is str and type(value) in (int, float):
                 given[key] = str(value)
                 continue
-            self.bad("job-value", "`%s` is not %s: %s" % (key, _KIND_NAMES[t.cast(type, kind)], value))
+            self.bad("job-value", "`%s` is not %s: %s" % (key, _KIND_NAMES[kind], value))
 
     def numbers(self, given: dict[str, t.Any]) -> None:
         for key, most in (("workers", 20000), ("npus_per_node", 1024)):

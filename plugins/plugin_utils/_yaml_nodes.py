@@ -101,6 +101,10 @@ def parse(text: str, where: str) -> list[Node | None]:
     return documents
 
 
+def _is(event: t.Any, kind: type) -> bool:
+    return isinstance(event, kind)
+
+
 class _Builder:
     """Turns the parser's events into nodes."""
 
@@ -116,7 +120,7 @@ class _Builder:
         try:
             self.events = iter(yaml.parse(self.text[self.shift :], Loader=_LOADER))
             for event in self.events:
-                if isinstance(event, yaml.DocumentStartEvent):
+                if _is(event, yaml.DocumentStartEvent):
                     self.anchors = {}
                     root = self.node(next(self.events), 0)
                     documents.append(None if root.empty else root)
@@ -127,7 +131,7 @@ class _Builder:
     def node(self, event: t.Any, depth: int) -> Node:
         start = event.start_mark.index + self.shift
         end = event.end_mark.index + self.shift
-        if isinstance(event, yaml.AliasEvent):
+        if _is(event, yaml.AliasEvent):
             target = self.anchors.get(event.anchor)
             if target is None:
                 problem = "found undefined alias %r" % event.anchor
@@ -135,10 +139,10 @@ class _Builder:
             return Node("alias", start, start, end, event.start_mark.line + 1, depth, target=target)
         body = self.body(start, end, event)
         line = event.start_mark.line + 1 if body == start else line_of(self.text, body)
-        if isinstance(event, yaml.ScalarEvent):
+        if _is(event, yaml.ScalarEvent):
             node = Node("scalar", start, body, end, line, depth, style=event.style or "", value=_scalar(event))
             node.style = "" if node.style == "\0" else node.style
-        elif isinstance(event, yaml.MappingStartEvent):
+        elif _is(event, yaml.MappingStartEvent):
             node = Node("map", start, body, end, line, depth, flow=bool(event.flow_style))
         else:
             node = Node("seq", start, body, end, line, depth, flow=bool(event.flow_style))
@@ -160,14 +164,14 @@ class _Builder:
             offset = match.end()
         if offset == start:
             return start
-        if isinstance(event, yaml.ScalarEvent):
+        if _is(event, yaml.ScalarEvent):
             return min(offset, end)
         match = _BLANK.match(self.text, offset)
         return match.end() if match else offset
 
     def fill_map(self, node: Node) -> None:
         for event in self.events:
-            if isinstance(event, yaml.MappingEndEvent):
+            if _is(event, yaml.MappingEndEvent):
                 node.end = event.end_mark.index + self.shift
                 return
             key = self.node(event, node.depth + 1)
@@ -175,7 +179,7 @@ class _Builder:
 
     def fill_seq(self, node: Node) -> None:
         for event in self.events:
-            if isinstance(event, yaml.SequenceEndEvent):
+            if _is(event, yaml.SequenceEndEvent):
                 node.end = event.end_mark.index + self.shift
                 return
             node.items.append(self.node(event, node.depth + 1))
