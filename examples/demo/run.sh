@@ -12,8 +12,8 @@ python="$root/.venv/bin/python"
 sandbox=("$python" "$root/tests/sandbox/sandbox.py")
 
 case "$delivery" in
-    gitops) parts=docker,registry,images,wheels ;;
-    apply) parts=docker,registry,images,wheels,kube ;;
+    gitops) parts=docker,registry,image-torch26,wheels ;;
+    apply) parts=docker,registry,image-torch26,wheels,kube ;;
     *)
         echo "DELIVERY is '$delivery': say DELIVERY=gitops (files, no cluster) or DELIVERY=apply (the sandbox cluster)." >&2
         exit 2
@@ -23,7 +23,7 @@ esac
 say() { printf '\n=== %s\n' "$*"; }
 
 say "Engine, registry, base image and wheels ($parts); the first time this builds them, with progress below"
-"${sandbox[@]}" up --state "$state" --with "$parts"
+"${sandbox[@]}" up --state "$state" --with "$parts" > /dev/null
 settings="$("${sandbox[@]}" env --state "$state")"
 eval "$settings"
 
