@@ -25,22 +25,24 @@ class Piece:
     """One word that the shell will see: of a command, or of a value once it is split.
 
     :ivar text: the word without quotes.
+    :ivar raw: the word as written; in the middle of a string the string's own quotes are no part of it.
     """
 
     text: str
     start: int
     end: int
+    raw: str
 
 
 def pieces_of_launch(launch: Launch) -> list[Piece]:
-    return [Piece(plain_value(word.text), word.start, word.end) for word in launch.spans]
+    return [Piece(plain_value(word.text), word.start, word.end, word.text) for word in launch.spans]
 
 
 def pieces_of_value(source: Source, value: Node) -> list[Piece]:
     """The words in an assigned value: the elements of an array, else the text split at blanks."""
     if value.type == "array":
         elements = [child for child in value.named_children if child.type != "comment"]
-        return [Piece(plain_value(_decode(source.slice(node))), node.start_byte, node.end_byte) for node in elements]
+        return [_piece(source.raw, node.start_byte, node.end_byte) for node in elements]
     start = value.start_byte + (1 if value.type == "ansi_c_string" else 0)
     return _split(source.raw, start, value.end_byte)
 
@@ -78,7 +80,8 @@ def _split(raw: bytes, start: int, end: int) -> list[Piece]:
 
 
 def _piece(raw: bytes, begin: int, end: int) -> Piece:
-    return Piece(plain_value(_decode(raw[begin:end])), begin, end)
+    written = _decode(raw[begin:end])
+    return Piece(plain_value(written), begin, end, written)
 
 
 def _skip(raw: bytes, index: int, end: int, quote: bytes) -> int:

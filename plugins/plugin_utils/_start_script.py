@@ -273,15 +273,15 @@ class _Adaptation:
 
     def _undo_flags(self, arguments: Arguments) -> list[Edit]:
         edits: list[Edit] = []
-        for site in dict.fromkeys(record.site for record in self.block.records if record.flag):
-            there = arguments.occurrences_of_site(site)
-            for flag in FLAGS:
-                records = [item for item in self.block.records if (item.site, item.flag) == (site, flag)]
-                for record, item in zip(records, [item for item in there if item.flag == flag], strict=False):
-                    if record.before is None:
-                        edits.append((*arguments.removal(item), b""))
-                    else:
-                        edits.append((item.value_start, item.value_end, to_bytes(record.before)))
+        for record in self.block.records:
+            there = [item for item in arguments.occurrences_of_site(record.site) if item.flag == record.flag]
+            if not record.flag or len(there) < record.number:
+                continue
+            item = there[record.number - 1]
+            if record.before is None:
+                edits.append((*arguments.removal(item), b""))
+            else:
+                edits.append((item.value_start, item.value_end, to_bytes(record.before)))
         return edits
 
     # Launches
@@ -351,7 +351,7 @@ class _Adaptation:
 
     def _place_flags(self, arguments: Arguments, source: Source) -> None:
         scans = [arguments.scan_launch(index) for index in range(len(arguments.launches))]
-        self._correct_flags(scans, source)
+        self._correct_flags(arguments, scans, source)
         insertions: dict[tuple[str, int], tuple[Place, list[str]]] = {}
         for index, scan in enumerate(scans):
             missing = [flag for flag in self.wanted if not arguments.launch_has(index, flag, scan)]
@@ -366,16 +366,15 @@ class _Adaptation:
                 self.edits.append((place.offset, place.offset, (place.joint if place.glue_first else b"") + text))
             self.records.extend(Record(place.site, flag) for flag in flags)
 
-    def _correct_flags(self, scans: list[Scan], source: Source) -> None:
+    def _correct_flags(self, arguments: Arguments, scans: list[Scan], source: Source) -> None:
         occurrences = {item.value_start: item for scan in scans for item in scan.occurrences}
         for _start, item in sorted(occurrences.items()):
             if same_number(item.value, self.wanted[item.flag]):
                 continue
             raw = _decode(source.raw[item.value_start : item.value_end])
             self.edits.append((item.value_start, item.value_end, to_bytes(self.wanted[item.flag])))
-            self._changed(
-                Record(item.site, item.flag, raw), source.line(item.start), item.flag, raw, self.wanted[item.flag]
-            )
+            record = Record(item.site, item.flag, raw, arguments.number_of(item))
+            self._changed(record, source.line(item.start), item.flag, raw, self.wanted[item.flag])
 
     def _changed(self, record: Record, line: int, name: str, old: str, new: str) -> None:
         self.records.append(record)
@@ -403,7 +402,7 @@ class _Adaptation:
             self.refusals.append(say.no_place(self._at(launches[0][0].line)))
             return
         start = source.line_start(anchor.start_byte)
-        for doubt in environment.late_unsets(start):
+        for doubt in environment.late_unsets(anchor):
             self.refusals.append(say.undecidable(self._at(doubt.line), doubt, self.exports[doubt.name]))
         # First in the list: of several edits at this offset the block has to come before the others.
         self.edits.insert(0, (start, start, render_block(source.indent(anchor.start_byte), self.records, commands)))
@@ -417,4 +416,4 @@ def _undo_export(source: Source, record: Record) -> list[Edit]:
     else:
         spans = [(item.value_start, item.value_end) for item in source.assignments() if item.name == name]
     index = int(number) - 1
-    return [(*spans[index], before)] if number.isdigit() and 0 <= index < len(spans) else []
+    return [(*spans[index], before)] if index < len(spans) else []

@@ -85,8 +85,12 @@ class Occurrence:
 
 @dataclasses.dataclass
 class Scan:
-    """What the words behind a launcher say, up to the training script."""
+    """What the words behind a launcher say, up to the training script.
 
+    :ivar target: the launch; values that cannot reach it are passed over. None where one value is read by itself.
+    """
+
+    target: Node | None = None
     occurrences: list[Occurrence] = dataclasses.field(default_factory=list)
     variables: list[str] = dataclasses.field(default_factory=list)
     script: bool = False
@@ -135,8 +139,8 @@ class Arguments:
     # Looking
 
     def scan_launch(self, index: int) -> Scan:
-        launch, _node = self.launches[index]
-        found = Scan()
+        launch, node = self.launches[index]
+        found = Scan(target=node)
         pieces = pieces_of_launch(launch)
         after = [piece for piece in pieces if piece.start >= launch.launcher_end]
         if launch.variable:
@@ -197,7 +201,11 @@ class Arguments:
         if name in inside:
             # The variable that is being added to; its other values are read on their own.
             return
-        known = self._assigned(name) if name else []
+        known = self._values(name, found.target)
+        if not self._split_on_use(piece.raw, known):
+            first = [inner.text for held in known for inner in pieces_of_value(self.source, held.value)][:1]
+            found.script = not (first and first[0].startswith("-"))
+            return
         values = [held for held in known if pieces_of_value(self.source, held.value)]
         if len(inside) >= _DEPTH or (not values and not (name and (known or _OPTION_NAME.search(name)))):
             found.script = True
@@ -209,6 +217,21 @@ class Arguments:
             found.pending = found.pending or pending
             if found.script:
                 return
+
+    def _values(self, name: str, target: Node | None) -> list[Held]:
+        """The values of a variable that can reach the launch."""
+        return [held for held in self._assigned(name) if target is None or self.flow.reaches(held.node, target)]
+
+    def _split_on_use(self, raw: str, values: list[Held]) -> bool:
+        """Whether the words of a value arrive as words: C($A) of a string, C("${A[@]}") of an array.
+
+        C("$A") of a string is one word, C($A) of an array its first element.
+        """
+        arrays = {held.value.type == "array" for held in values}
+        whole = "[@]" in raw or "[*]" in raw
+        if arrays == {True}:
+            return whole
+        return not arrays or (arrays == {False} and '"' not in raw)
 
     # Being sure
 
@@ -226,21 +249,26 @@ class Arguments:
         return any(self._variable_has(name, flag, node, scan, 0) for name in direct)
 
     def _direct_variables(self, index: int) -> list[str]:
-        launch, _node = self.launches[index]
-        words = [word for word in launch.spans if word.start >= launch.launcher_end]
-        return [name for name in (variable_of(word.text) for word in words) if name]
+        launch, node = self.launches[index]
+        words = [word.text for word in launch.spans if word.start >= launch.launcher_end]
+        return [variable_of(text) for text in words if variable_of(text) and self._is_split(text, node)]
+
+    def _is_split(self, raw: str, target: Node) -> bool:
+        return self._split_on_use(raw, self._values(variable_of(raw), target))
 
     def _held_has(self, held: Held, flag: str, scan: Scan, depth: int = 0) -> bool:
         if any(item.flag == flag and item.site == held.site for item in scan.occurrences):
             return True
-        names = [variable_of(piece.text) for piece in pieces_of_value(self.source, held.value)]
-        inner = [name for name in names if name and name != held.fact.name]
-        return any(self._variable_has(name, flag, held.node, scan, depth + 1) for name in inner)
+        words = [piece.raw for piece in pieces_of_value(self.source, held.value)]
+        inner = [
+            raw for raw in words if variable_of(raw) not in ("", held.fact.name) and self._is_split(raw, held.node)
+        ]
+        return any(self._variable_has(variable_of(raw), flag, held.node, scan, depth + 1) for raw in inner)
 
     def _variable_has(self, name: str, flag: str, target: Node, scan: Scan, depth: int) -> bool:
         if depth > _DEPTH or name not in scan.variables:
             return False
-        reaching = [held for held in self._assigned(name) if self.flow.reaches(held.node, target)]
+        reaching = self._values(name, target)
         carriers = {held.node.id: held for held in reaching if self._held_has(held, flag, scan, depth)}
         resets = [held for held in reaching if held.node.id not in carriers and not held.extends]
         first = min((held.node.start_byte for held in carriers.values()), default=-1)
@@ -277,7 +305,7 @@ class Arguments:
     def _fit_values(self, name: str, index: int) -> list[Held]:
         """The values of a variable that start it, if each can take options and one surely reaches the launch."""
         _launch, node = self.launches[index]
-        reaching = [held for held in self._assigned(name) if self.flow.reaches(held.node, node)]
+        reaching = self._values(name, node)
         bases = [held for held in reaching if not held.extends]
         if not bases or not self._looks_like_options(name) or self._used_elsewhere(name):
             return []
@@ -307,10 +335,7 @@ class Arguments:
         return self._behind_script(name)
 
     def _behind_script(self, name: str) -> bool:
-        for index, _item in enumerate(self.launches):
-            if self._direct_variables(index).count(name) > 1:
-                return True
-        return False
+        return any(self._direct_variables(index).count(name) > 1 for index in range(len(self.launches)))
 
     def _place_in_value(self, held: Held) -> Place | None:
         value = held.value
@@ -352,6 +377,11 @@ class Arguments:
 
     # Taking out
 
+    def number_of(self, item: Occurrence) -> int:
+        """Which of several equal options of one place it is, from 1; 0 where it is not found there again."""
+        there = [other.start for other in self.occurrences_of_site(item.site) if other.flag == item.flag]
+        return there.index(item.start) + 1 if item.start in there else 0
+
     def occurrences_of_site(self, site: str) -> list[Occurrence]:
         """The options looked for in one place, named as in records."""
         name, _hash, number = site.rpartition("#")
@@ -363,7 +393,7 @@ class Arguments:
         if not 0 < int(number) <= len(known):
             return []
         held = known[int(number) - 1]
-        values = dict((item.site, inner) for item, inner in self.launcher_values(name))
+        values = {item.site: inner for item, inner in self.launcher_values(name)}
         found = Scan()
         self._scan(values.get(site, pieces_of_value(self.source, held.value)), site, found, (name,))
         return [item for item in found.occurrences if item.site == site]

@@ -31,8 +31,8 @@ END = b"# END mindcluster.recovery"
 TAKEN_OUT = b"# taken out by mindcluster.recovery: "
 
 _MARKER = re.compile(rb"^[ \t]*(# (?:BEGIN|END) mindcluster\.recovery)[ \t]*\r?\n?", re.MULTILINE)
-_ADDED = re.compile(r"# added: (\S+)((?: --\S+)+)\Z")
-_CHANGED = re.compile(r"# changed: (\S+)(?: (--\S+))? from (\".*\")\Z")
+_ADDED = re.compile(r"# added: (\S+#[1-9]\d{0,5})((?: --\S+)+)\Z")
+_CHANGED = re.compile(r"# changed: (\S+#[1-9]\d{0,5})(?: (--[^\s#]+)(?:#([1-9]\d{0,5}))?)? from (\".*\")\Z")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,11 +42,13 @@ class Record:
     :ivar site: C(NAME#n) or C(launch#n).
     :ivar flag: the option of the launcher; empty where an exported value was changed.
     :ivar before: what was there, as written; None where nothing was.
+    :ivar number: which of several equal options of the place it is.
     """
 
     site: str
     flag: str = ""
     before: str | None = None
+    number: int = 1
 
 
 def record_lines(records: list[Record]) -> list[str]:
@@ -58,6 +60,7 @@ def record_lines(records: list[Record]) -> list[str]:
             added.setdefault(record.site, []).append(record.flag)
         else:
             flag = " " + record.flag if record.flag else ""
+            flag += "#%d" % record.number if record.number > 1 else ""
             before = json.dumps(record.before, ensure_ascii=False)
             changed.append("# changed: %s%s from %s" % (record.site, flag, before))
     return ["# added: %s %s" % (site, " ".join(flags)) for site, flags in added.items()] + changed
@@ -71,10 +74,10 @@ def parse_records(line: str) -> list[Record]:
     if not changed:
         return []
     try:
-        before = json.loads(changed.group(3))
+        before = json.loads(changed.group(4))
     except ValueError:
         return []
-    return [Record(changed.group(1), changed.group(2) or "", before)]
+    return [Record(changed.group(1), changed.group(2) or "", before, int(changed.group(3) or 1))]
 
 
 @dataclasses.dataclass

@@ -181,15 +181,7 @@ class Environment:
             self.wrong.append(Wrong(word.name, site, word.raw, word.start, word.end, line))
 
     def _look_at_unsets(self) -> None:
-        for node in self.source.nodes("unset_command", "declaration_command"):
-            words = self.source.slice(node).split()
-            names = [
-                self.source.slice(child).decode() for child in node.named_children if child.type == "variable_name"
-            ]
-            takes_away = node.type == "unset_command" or words[:2] in ([b"export", b"-n"], [b"declare", b"+x"])
-            for name in names:
-                if takes_away and name in self.exports and self._seen_by(node):
-                    self._disturbed.add(name)
+        self._disturbed.update(name for _node, names in self._unsets() for name in names)
         for node in self.source.nodes("declaration_command"):
             if self.source.slice(node).split()[0] == b"readonly":
                 self._look_at_readonly(node)
@@ -252,8 +244,21 @@ class Environment:
         names = [self.source.slice(child).partition(b"=")[0].rstrip(b"+") for child in node.named_children]
         return marks and b"-n" not in words and name.encode() in names
 
-    def late_unsets(self, block_start: int) -> list[Undecidable]:
-        """Lines behind the block that take an owned variable away again."""
+    def late_unsets(self, anchor: Node) -> list[Undecidable]:
+        """Lines behind the block, which stands before the anchor, that take an owned variable away again."""
+        found = []
+        for node, names in self._unsets():
+            same_code = _function_around(node) == _function_around(anchor)
+            early = same_code and node.start_byte < anchor.start_byte
+            if early or not self.flow.reaches(anchor, node):
+                continue
+            line = self.source.line(node.start_byte)
+            shown = self.source.slice(node).decode("utf-8", "surrogateescape")
+            found.extend(Undecidable(name, line, shown, "it is taken away behind the block") for name in names)
+        return found
+
+    def _unsets(self) -> list[tuple[Node, list[str]]]:
+        """C(unset NAME), C(export -n NAME) and C(declare +x NAME) of owned names that a launch can feel."""
         found = []
         for node in self.source.nodes("unset_command", "declaration_command"):
             words = self.source.slice(node).split()
@@ -262,10 +267,9 @@ class Environment:
             names = [
                 self.source.slice(child).decode() for child in node.named_children if child.type == "variable_name"
             ]
-            for name in names:
-                if name in self.exports and node.start_byte >= block_start and self._seen_by(node):
-                    line = self.source.line(node.start_byte)
-                    found.append(Undecidable(name, line, words[0].decode() + " " + name, "it is taken away again"))
+            owned = [name for name in names if name in self.exports]
+            if owned and self._seen_by(node):
+                found.append((node, owned))
         return found
 
     def commands(self) -> list[str]:

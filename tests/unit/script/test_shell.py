@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell import (
     append_words,
