@@ -88,10 +88,10 @@ class ActionModule(ActionBase):
             with _Progress("building %s on %s" % (self._name, self._arg("base"))):
                 built = self._step("build", inventory, _look=seen)
             answer["image_id"], answer["patches"] = built["image_id"], built["patches"]
-        if self._push:
-            with _Progress("pushing %s" % self._name):
-                pushed = self._step("push", inventory, _look=dict(seen, image_id=answer["image_id"]))
-            answer["digest"] = pushed["digest"]
+            seen = dict(seen, image_id=built["image_id"], proved=True)
+        if self._push or step == "push":
+            with _Progress("%s %s" % ("pushing" if self._push else "naming", self._name)):
+                answer["digest"] = self._step("push", inventory, _look=seen)["digest"]
         answer["ref"] = self._ref(answer["digest"])
         return answer
 
@@ -242,8 +242,8 @@ def _diff(seen: Json) -> list[Json]:
         {
             "before_header": "Dockerfile of the image that is there",
             "after_header": "Dockerfile of the image to build",
-            "before": seen["before_dockerfile"],
-            "after": seen["dockerfile"],
+            "before": inputs_of.shown_dockerfile(seen["before_dockerfile"]),
+            "after": inputs_of.shown_dockerfile(seen["dockerfile"]),
         },
     ]
 

@@ -17,13 +17,6 @@ options:
       - Address of the Docker engine, such as V(unix:///var/run/docker.sock).
       - Without it E(DOCKER_HOST), E(DOCKER_TLS_VERIFY) and E(DOCKER_CERT_PATH) decide, and then the usual socket.
     type: str
-  python:
-    description:
-      - The Python inside the image that trains. Where torch is, which wheels fit and what pip installs is asked of it.
-      - A name is looked for in the E(PATH) of the image's configuration; shell profiles and entry points are not run. Name
-        a conda or virtual environment by the full path of its interpreter.
-    type: str
-    default: python3
   registry_username:
     description:
       - User at the registry. It is used for that registry only and stays in memory.

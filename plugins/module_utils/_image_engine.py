@@ -87,6 +87,11 @@ class Engine:
             found = self.api.images(filters={"label": "%s=%s" % (name, value)})
         return str(found[0]["Id"]) if found else None
 
+    def remove(self, image_id: str) -> None:
+        """Remove an image, as far as no other one is built on it."""
+        with contextlib.suppress(APIError):
+            self.api.remove_image(image_id)
+
     def tag(self, image_id: str, target: Reference) -> None:
         with _explained("tag `%s`" % target):
             self.api.tag(image_id, target.repository, target.tag, force=True)
@@ -173,10 +178,17 @@ class Engine:
         return image_id, lines
 
     def run(
-        self, image_id: str, python: str, command: list[str], platform: str = "", files: t.IO[bytes] | None = None
+        self,
+        image_id: str,
+        name: str,
+        python: str,
+        command: list[str],
+        platform: str = "",
+        files: t.IO[bytes] | None = None,
     ) -> tuple[int, str, str]:
         """Run the image's Python as root in a container without network that is removed afterwards.
 
+        :param name: the image's name, for messages.
         :param files: a tar stream for the container's root folder; without one nothing can be written there.
         :returns: exit code, standard output, standard error.
         :raises Refused: where it cannot be started.
@@ -185,7 +197,7 @@ class Engine:
             network_mode="none", read_only=files is None, tmpfs={"/tmp": "exec,mode=1777"}
         )
         options: dict[str, t.Any] = {"platform": platform} if platform else {}
-        with _explained("start `%s` in the image" % python):
+        with _explained("start `%s` in `%s`" % (python, name), "training_image_base"):
             container = self.api.create_container(
                 image_id, command, entrypoint=[python], user="0:0", working_dir="/", host_config=host_config, **options
             )["Id"]

@@ -80,21 +80,21 @@ _KNOWN = (
 )
 
 
-def explain(text: str, status: int | None, doing: str, registry: str = "") -> Finding:
+def explain(text: str, status: int | None, doing: str, where: str = "") -> Finding:
     """One finding for what the engine said.
 
     :param doing: what was tried, to fill C(could not …).
-    :param registry: the registry that it was about, empty where none was.
+    :param where: the registry or the variable that it was about, empty where there is none.
     """
     words = " ".join(text.split())
     for code, pattern, why, remedy in _KNOWN:
         if re.search(pattern, words, re.IGNORECASE):
-            return Finding(code, "could not %s: %s" % (doing, words), why, remedy, registry)
+            return Finding(code, "could not %s: %s" % (doing, words), why, remedy, where)
     answer = " (HTTP %d)" % status if status else ""
     return Finding(
         "engine-refused",
         "could not %s: %s%s" % (doing, words, answer),
         "The engine gave a reason that the collection does not know",
         "Look at the engine's log (`journalctl -u docker`)",
-        registry,
+        where,
     )

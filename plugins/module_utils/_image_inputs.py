@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import typing as t
 
 LABEL_INPUTS = "mindcluster.recovery.inputs"
@@ -27,8 +28,8 @@ PROXY_ARGS = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
 
 _ROOT_USERS = ("", "0", "root", "0:0", "root:root")
 
-# The parts of a plan that decide what the image holds.
-_PLAN_KEYS = ("wheels", "imports", "run_py_import", "rendezvous")
+# What the patcher is told for each answer of the plan. It looks into torch itself; the plan only forbids.
+RENDEZVOUS_ORDER = {"patch": "auto", "native": "auto", "auto": "auto", "runtime": "never", "none": "never", "never": "never"}
 
 
 def collect_inputs(
@@ -55,7 +56,7 @@ def collect_inputs(
             if name.upper() not in PROXY_ARGS
         },
         "code": dict(sorted(code.items())),
-        "plan": {key: plan_image.get(key) for key in _PLAN_KEYS},
+        "plan": plan_part(plan_image),
         "platform": platform,
         "python": python,
         "wheelhouse": {wheel["filename"]: wheel["sha256"] for wheel in wheelhouse},
@@ -63,22 +64,36 @@ def collect_inputs(
     }
 
 
+def plan_part(plan_image: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Only what changes the image: a plan that names torch's version gives the same order as one that does not."""
+    part = {key: plan_image.get(key) for key in ("wheels", "imports", "run_py_import")}
+    part["rendezvous"] = RENDEZVOUS_ORDER.get(plan_image.get("rendezvous") or "none", "never")
+    return part
+
+
 def inputs_hash(inputs: t.Mapping[str, t.Any]) -> str:
     """The sha256 by which an image is known to be the one that these inputs make."""
     return hashlib.sha256(_canonical(inputs).encode()).hexdigest()
 
 
-def labels_for(inputs: t.Mapping[str, t.Any], base_name: str, facts: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """The labels of the finished image."""
+def labels_for(
+    inputs: t.Mapping[str, t.Any], base_name: str, base_id: str, facts: t.Mapping[str, t.Any]
+) -> dict[str, str]:
+    """The labels of the finished image.
+
+    :param base_id: ID of the base image in the engine. Where that is all that identifies it, there is no digest to tell.
+    """
     torch = facts.get("torch") or {}
-    return {
+    labels = {
         LABEL_INPUTS: inputs_hash(inputs),
         LABEL_BUILT_FROM: _canonical(inputs),
         LABEL_TORCH: torch.get("version", ""),
         LABEL_PYTHON: facts["python"]["version"],
         LABEL_BASE_NAME: base_name,
-        LABEL_BASE_DIGEST: inputs["base"],
     }
+    if inputs["base"] != base_id:
+        labels[LABEL_BASE_DIGEST] = inputs["base"]
+    return labels
 
 
 def built_from(labels: t.Mapping[str, str]) -> dict[str, t.Any] | None:
@@ -113,8 +128,14 @@ def render_dockerfile(
         "RUN %s" % json.dumps([python, "-B", FOLDER + "/_image_stage.py", "install", FOLDER]),
     ]
     lines += [] if as_root else ["USER %s" % user]
-    lines += ["LABEL %s=%s" % (name, _quote(value)) for name, value in sorted(labels.items())]
+    lines.append("LABEL " + " \\\n      ".join("%s=%s" % (name, _quote(value)) for name, value in sorted(labels.items())))
     return "\n".join(lines) + "\n"
+
+
+def shown_dockerfile(text: str) -> str:
+    """A Dockerfile for C(--diff): the label that repeats the inputs, which have a diff of their own, is cut short."""
+    label = re.escape(LABEL_BUILT_FROM) + r'="(?:[^"\\]|\\.)*"'
+    return re.sub(label, LABEL_BUILT_FROM + "=(the inputs)", text)
 
 
 def describe(inputs: t.Mapping[str, t.Any] | None) -> str:

@@ -76,7 +76,7 @@ def parse_reference(text: str, where: str) -> Reference:
     return Reference(_registry_of(repository, text, where), repository, tag, digest)
 
 
-def parse_repository(text: str, where: str = "repository") -> Reference:
+def parse_repository(text: str, where: str = "training_image_repository") -> Reference:
     """A repository: an image's name that must have neither tag nor digest.
 
     :raises Refused: where it is not one.
@@ -88,14 +88,14 @@ def parse_repository(text: str, where: str = "repository") -> Reference:
                 "repository-with-tag",
                 "`%s` names more than a repository" % text,
                 "The tag has an option of its own, and the digest is what the build returns",
-                "Write `%s` here and the tag in `tag`" % reference.repository,
+                "Write `%s` here and the tag in `training_image_tag`" % reference.repository,
                 where,
             )
         )
     return reference
 
 
-def check_tag(text: str, where: str = "tag") -> list[Finding]:
+def check_tag(text: str, where: str = "training_image_tag") -> list[Finding]:
     """What is wrong with a tag; empty where nothing is."""
     if _TAG.match(text):
         return []

@@ -22,13 +22,13 @@ _WHEELS = "training_image_wheels"
 # Without this library TaskD imports, logs an error and does nothing.
 _TASKD_LIBRARY = "taskd/python/cython_api/libs/libtaskd.so"
 
-# What the patcher is told for each answer of the plan. It looks into torch itself; the plan only forbids.
-RENDEZVOUS_ORDER = {"patch": "auto", "native": "auto", "auto": "auto", "runtime": "never", "none": "never"}
+# States of rendezvous.py that each answer of a plan accepts, and the last one each answer of an image's label.
 _RENDEZVOUS_GOOD = {
     "patch": ("patched",),
     "native": ("native",),
     "auto": ("patched", "native"),
     "runtime": ("runtime", "native"),
+    "never": ("runtime", "native", "unpatched"),
 }
 
 
@@ -109,7 +109,7 @@ def check_torch_version(image: str, found: str, plan: Json) -> list[Finding]:
             "torch-version-mismatch",
             "the plan is for torch %s, and `%s` has %s" % (planned, image, found),
             "Flags, gates and the second patch depend on the version",
-            "Set recovery_plan_torch_version to %s, or take the base image that was meant" % found.split("+")[0],
+            "Set recovery_plan_torch_version to %s, or take the base image that was meant" % _shown_release(found),
             _BASE,
         )
     ]
@@ -118,6 +118,11 @@ def check_torch_version(image: str, found: str, plan: Json) -> list[Finding]:
 def same_release(one: str, other: str) -> bool:
     """Equal release numbers: C(2.6) is C(2.6.0+cpu), and 2.10 is not 2.1."""
     return _release(one) == _release(other)
+
+
+def _shown_release(version: str) -> str:
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return match.group(0) if match else version
 
 
 def _release(version: str) -> tuple[int, ...]:

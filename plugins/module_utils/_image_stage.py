@@ -301,8 +301,8 @@ def install(request: dict[str, t.Any]) -> dict[str, t.Any]:
     for wheel in wheels:
         resolution.require_all(wheel)
     before = {name: installed_version(name) for name in resolution.picked}
-    _pip([os.path.join(folder, "wheels", wheel["file"]) for wheel in wheels])
-    _pip([os.path.join(folder, "wheelhouse", one["file"]) for one in resolution.picked.values()])
+    _pip(os.path.join(folder, "wheels"), wheels)
+    _pip(os.path.join(folder, "wheelhouse"), list(resolution.picked.values()))
     undeclared = _complete_imports(request, resolution, folder)
     findings = resolution.unmet + undeclared
     if findings:
@@ -316,31 +316,34 @@ def install(request: dict[str, t.Any]) -> dict[str, t.Any]:
     return result
 
 
-def _pip(files: list[str]) -> None:
-    """Install exactly these files.
+def _pip(folder: str, wheels: list[dict[str, t.Any]]) -> None:
+    """Install exactly these wheels of a folder.
 
-    What they require was resolved before, so pip needs no index and cannot replace anything else.
+    What they require was resolved before, so pip needs no index and cannot replace anything else. They are named by
+    version, since for a path pip would record that path, which is gone afterwards, in the image.
     """
-    if not files:
+    if not wheels:
         return
-    command = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--force-reinstall", "--no-compile"]
-    command += ["--no-cache-dir", "--disable-pip-version-check"] + files
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "--find-links", folder, "--no-deps"]
+    command += ["--force-reinstall", "--no-compile", "--no-cache-dir", "--disable-pip-version-check"]
+    command += ["%s==%s" % (wheel["name"], wheel["version"]) for wheel in wheels]
     # Debian and Ubuntu 24.04 mark their Python as externally managed; older pips do not know the variable.
-    environment = _quiet_environment(PIP_BREAK_SYSTEM_PACKAGES="1", PIP_ROOT_USER_ACTION="ignore")
+    environment = _quiet_environment(PIP_BREAK_SYSTEM_PACKAGES="1", PIP_ROOT_USER_ACTION="ignore", PIP_PRE="1")
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = done.stdout.decode("utf-8", "replace")
     print(output)
     if done.returncode:
-        raise Stop([_pip_failed(files, output)])
+        raise Stop([_pip_failed(wheels, output)])
 
 
-def _pip_failed(files: list[str], output: str) -> dict[str, str]:
+def _pip_failed(wheels: list[dict[str, t.Any]], output: str) -> dict[str, str]:
     errors = [line.strip() for line in output.splitlines() if "error" in line.lower()]
+    names = ", ".join(wheel["file"] for wheel in wheels)
     return finding(
         "pip-failed",
-        "pip could not install %s: %s" % (", ".join(map(os.path.basename, files)), " ".join(errors) or output[-500:]),
+        "pip could not install %s: %s" % (names, " ".join(errors) or output[-500:]),
         "The image would lack what recovery needs",
-        "Read pip's output with -v; check that the wheel is whole and made for this Python",
+        "Check that each wheel is whole and made for this Python and architecture",
         "training_image_wheels",
     )
 
@@ -361,16 +364,13 @@ def _complete_imports(request: dict[str, t.Any], resolution: Resolution, folder:
                 break
             known = set(resolution.picked)
             if resolution.pick_module(missing):
-                _pip([_in_wheelhouse(folder, resolution.picked[name]) for name in set(resolution.picked) - known])
+                new = [resolution.picked[name] for name in sorted(set(resolution.picked) - known)]
+                _pip(os.path.join(folder, "wheelhouse"), new)
                 continue
             absent.append(missing)
             if normalise(_MODULE_OF.get(missing, missing.split(".")[0])) not in resolution.unmet_names:
                 findings.append(_undeclared(module, missing))
     return findings
-
-
-def _in_wheelhouse(folder: str, candidate: dict[str, t.Any]) -> str:
-    return os.path.join(folder, "wheelhouse", candidate["file"])
 
 
 def _module_not_in_wheel(module: str, missing: str) -> dict[str, str]:

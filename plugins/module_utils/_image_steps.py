@@ -18,12 +18,12 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_inputs as inputs_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_rules as rules
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
-from ansible_collections.mindcluster.recovery.plugins.module_utils._image_context import (
-    build_context,
-    code_hashes,
-    one_command,
-)
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_context import build_context, code_hashes
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import Credentials, Engine, stage_result
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_inspect import (
+    run_stage,
+    stage_request,
+)
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import (
     DEFAULT_REGISTRY,
     Reference,
@@ -83,14 +83,11 @@ class Request:
     def stage_request(self) -> Json:
         """What the stage inside the image is told."""
         keep = ("name", "version", "requires", "modules", "tags")
-        image = self.plan_image
-        return {
-            "wheels": [dict(_only(one, keep), file=installable_name(one)) for one in self.wheels.values()],
-            "candidates": [dict(_only(one, keep), file=installable_name(one)) for one in self.wheelhouse],
-            "imports": image.get("imports") or [],
-            "run_py_import": image.get("run_py_import"),
-            "rendezvous": rules.RENDEZVOUS_ORDER.get(image.get("rendezvous") or "none", "never"),
-        }
+        return dict(
+            stage_request(self.plan_image),
+            wheels=[dict(_only(one, keep), file=installable_name(one)) for one in self.wheels.values()],
+            candidates=[dict(_only(one, keep), file=installable_name(one)) for one in self.wheelhouse],
+        )
 
     def context_files(self) -> dict[str, str]:
         """Paths on this host by their names in the build context."""
@@ -124,7 +121,9 @@ def trial(params: t.Mapping[str, t.Any]) -> Json:
     context = build_context("", request.stage_request(), request.context_files())
     command = ["-B", inputs_of.FOLDER + "/_image_stage.py", "install", inputs_of.FOLDER]
     base_id = params["_look"]["base_id"]
-    code, out, err = request.connect().run(base_id, params["python"], command, request.platform, context)
+    code, out, err = request.connect().run(
+        base_id, params["base"], params["python"], command, request.platform, context
+    )
     return _stage_report(stage_result(out), request, (out + err).splitlines(), code)
 
 
@@ -141,10 +140,7 @@ def build(params: t.Mapping[str, t.Any]) -> Json:
     image_id, lines = engine.build(context, params["build_args"] or {}, request.platform)
     if not image_id:
         _stage_report(stage_result("".join(lines)), request, lines, 1)
-    seen = inspect_image(engine, image_id, params["python"], request.stage_request(), request.platform)
-    missing = rules.check_landed(str(request.target), seen, request.plan_image)
-    if missing:
-        raise Refused(missing)
+    seen = _prove(engine, image_id, request)
     engine.tag(image_id, request.target)
     report = (stage_result("".join(lines)) or {}).get("result", {})
     warnings = rules.import_warnings(str(request.target), seen) + _replaced_warnings(report)
@@ -152,24 +148,30 @@ def build(params: t.Mapping[str, t.Any]) -> Json:
 
 
 def push(params: t.Mapping[str, t.Any]) -> Json:
-    """Give an image its name where it has none yet, and send it to its registry."""
+    """Give an image its name where it has none yet, and send it to its registry where that is asked for.
+
+    :raises Refused: where the image is one of an earlier run that does not show what was planned, or the push fails.
+    """
     request = Request(params)
     engine = request.connect()
-    engine.tag(params["_look"]["image_id"], request.target)
-    return {"digest": engine.push(request.target)}
+    look_result: Json = params["_look"]
+    if not look_result.get("proved"):
+        _prove(engine, look_result["image_id"], request)
+    engine.tag(look_result["image_id"], request.target)
+    return {"digest": engine.push(request.target) if params["push"] else ""}
 
 
-def inspect_image(engine: Engine, image: str, python: str, stage_request: Json, platform: str = "") -> Json:
-    """What the inspector sees inside an image.
-
-    :raises Refused: where it cannot be run.
-    """
-    code, out, err = engine.run(image, python, one_command("inspect", stage_request), platform)
-    answer = stage_result(out)
-    if answer is None or not answer["ok"]:
-        raise Refused(_inspector_failed(image, code, out + err))
-    result: Json = answer["result"]
-    return result
+def _prove(engine: Engine, image_id: str, request: Request) -> Json:
+    """What the inspector sees in a new image, which is removed where that is not what was planned."""
+    name = str(request.target)
+    seen = run_stage(
+        engine, image_id, name, request.params["python"], "inspect", request.stage_request(), request.platform
+    )
+    missing = rules.check_landed(name, seen, request.plan_image)
+    if missing:
+        engine.remove(image_id)
+        raise Refused(missing)
+    return seen
 
 
 class _Look:
@@ -186,13 +188,12 @@ class _Look:
 
     def decide(self) -> Json:
         self._trust()
-        base = self.engine.inspect(str(self.request.base))
+        base = self._base()
         identity = self._identity(base)
+        existing, labels = self._existing()
         if self.findings:
-            # With a base at hand everything that does not fit it can be told in the same run.
             self._refuse(base)
         inputs = self._inputs(identity)
-        existing, labels = self._existing()
         if existing is None:
             return self._pull(self.request.target, "image that is in the registry, to see what it was built from")
         answer: Json = {"inputs": inputs, "image_id": existing.get("Id", ""), "digest": existing.get("digest", "")}
@@ -201,6 +202,16 @@ class _Look:
         if labels.get(inputs_of.LABEL_INPUTS) == inputs_of.inputs_hash(inputs):
             return self._done(answer, labels)
         return self._missing(answer, base, identity)
+
+    def _base(self) -> Json | None:
+        """The base image as the engine has it; None where it has none for the platform that is asked for."""
+        base = self.engine.inspect(str(self.request.base))
+        wanted = self.request.platform
+        if base is None or not wanted or _is_platform(base, wanted):
+            return base
+        if self.request.params["pull"] == "never" or str(self.request.base) in self.pulled:
+            self.findings.append(_other_platform(str(self.request.base), base, wanted))
+        return None
 
     def _trust(self) -> None:
         params, target = self.request.params, self.request.target
@@ -221,7 +232,8 @@ class _Look:
         if base is not None and policy != "always":
             return _local_identity(base, name)
         if policy == "never" or not isinstance(name, Reference):
-            self.findings.append(_base_missing(str(name), policy))
+            if not any(finding.code == "platform-missing" for finding in self.findings):
+                self.findings.append(_base_missing(str(name), policy))
             return ""
         try:
             digest = self.engine.remote_digest(name)
@@ -233,6 +245,7 @@ class _Look:
         return digest or ""
 
     def _refuse(self, base: Json | None) -> t.NoReturn:
+        """Raise what was found, and with a base at hand also what does not fit it."""
         if base is not None:
             try:
                 self.findings += self._check(self._probe(base["Id"]))
@@ -262,7 +275,11 @@ class _Look:
         if self.check_mode and self.trust_changed:
             # The registry cannot be asked before the engine trusts it.
             return {}, {}
-        digest = self.engine.remote_digest(target)
+        try:
+            digest = self.engine.remote_digest(target)
+        except Refused as exc:
+            self.findings += exc.findings
+            return {}, {}
         if digest is None:
             return {}, {}
         found = self.engine.inspect("%s@%s" % (target.repository, digest)) or {}
@@ -291,7 +308,7 @@ class _Look:
         arch = ARCHITECTURES.get(base.get("Architecture", ""), facts["python"]["machine"])
         self.warnings += rules.wheel_warnings(self.request.wheels, facts) + rules.plan_warnings(self.request.plan, arch)
         built = self.engine.find_by_label(inputs_of.LABEL_INPUTS, inputs_of.inputs_hash(answer["inputs"]))
-        labels = inputs_of.labels_for(answer["inputs"], str(self.request.base), facts)
+        labels = inputs_of.labels_for(answer["inputs"], str(self.request.base), base["Id"], facts)
         answer.update(
             facts=facts,
             base_id=base["Id"],
@@ -310,12 +327,7 @@ class _Look:
 
     def _probe(self, base_id: str) -> Json:
         request = self.request
-        code, out, err = self.engine.run(base_id, request.params["python"], one_command("facts", {}), request.platform)
-        answer = stage_result(out)
-        if answer is None:
-            raise Refused(_inspector_failed(str(request.base), code, out + err))
-        result: Json = answer["result"]
-        return result
+        return run_stage(self.engine, base_id, str(request.base), request.params["python"], "facts", {}, request.platform)
 
     def _check(self, facts: Json) -> list[Finding]:
         return rules.check_base(str(self.request.base), facts, self.request.plan) + rules.check_wheels(
@@ -365,6 +377,11 @@ def _plain(repository: str) -> str:
         if repository.startswith(prefix):
             repository = repository[len(prefix) :]
     return repository
+
+
+def _is_platform(image: Json, wanted: str) -> bool:
+    parts = wanted.split("/")
+    return image.get("Os") == parts[0] and (len(parts) < 2 or image.get("Architecture") == parts[1])
 
 
 def _labels(image: Json) -> dict[str, str]:
@@ -442,6 +459,16 @@ def _base_missing(name: str, policy: str) -> Finding:
     )
 
 
+def _other_platform(name: str, base: Json, wanted: str) -> Finding:
+    return Finding(
+        "platform-missing",
+        "`%s` is an image for %s/%s, and %s is asked for" % (name, base.get("Os"), base.get("Architecture"), wanted),
+        "The build starts from it",
+        "Name a base image for this platform, or leave training_image_platforms out",
+        "training_image_platforms",
+    )
+
+
 def _base_changed(name: str, identity: str) -> Finding:
     return Finding(
         "base-changed",
@@ -469,15 +496,4 @@ def _authority_elsewhere() -> Finding:
         "The certificate must lie on the engine's host, under /etc/docker/certs.d",
         "Put it there by hand and leave training_image_registry_ca out",
         "training_image_registry_ca",
-    )
-
-
-def _inspector_failed(image: str, code: int, text: str) -> Finding:
-    tail = " ".join(text.split())[-400:]
-    return Finding(
-        "inspector-failed",
-        "the Python inside `%s` ended with code %d: %s" % (image, code, tail),
-        "What is in the image cannot be told",
-        "Name a Python 3.7 or newer of the image in training_image_python",
-        "training_image_python",
     )

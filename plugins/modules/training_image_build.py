@@ -68,6 +68,13 @@ options:
       - Folder on the controller with wheels of what the vendor's wheels need beyond the base image.
       - Only what is needed is installed from it.
     type: str
+  python:
+    description:
+      - The Python inside the image that trains. Where torch is, which wheels fit and what pip installs is asked of it.
+      - A name is looked for in the E(PATH) of the image's configuration; shell profiles and entry points are not run. Name
+        a conda or virtual environment by the full path of its interpreter.
+    type: str
+    default: python3
   pull:
     description:
       - When to pull the base image. V(missing) pulls where the engine does not have it, V(always) asks the registry each time
