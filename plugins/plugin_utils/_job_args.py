@@ -199,11 +199,8 @@ class StartCommand:
             edits += _insertion(command.text, flagged, launch.words_end)
             exported = shell.insert_exports(command.text, launch, exports)
             edits += _insertion(command.text, exported, launch.start)
-        text = command.text
-        for start, end, piece in sorted(set(edits), reverse=True):
-            text = text[:start] + piece + text[end:]
-        if text != command.text:
-            self.draft.retext(command.path, text)
+        if edits:
+            self.draft.retext(command.path, sorted(set(edits)))
 
     def _in_environment(self, name: str) -> bool:
         """Whether the container's environment has the variable already; its value is looked after there."""

@@ -144,25 +144,31 @@ class Draft:
             node = t.cast(nodes.Entry, entry).value
         else:
             node = parent.items[t.cast(int, name)]
+        if node.kind == "scalar" and isinstance(value, str) and node.style:
+            self.retext(path, [(0, len(node.value), str(value))])
+            return
         self._want(path[:-1], None)[name] = _plain(value)
         if node.empty:
             self._put((id(node), "set"), node.end, node.end, " " + render.scalar(value), node.depth)
-        elif node.kind == "scalar" and isinstance(value, str) and node.style in ("'", '"', "|", ">"):
-            newline = nodes.newline_at(self.text, node.body)
-            start, end, text = scalars.rewrite(self.text, node, str(value), newline)
-            self._put((id(node), "set"), start, end, text, node.depth)
         else:
             plain = render.scalar(str(value) if isinstance(value, str) and node.style == "" else value)
             self._put((id(node), "set"), node.body, self._value_end(node), plain, node.depth)
 
-    def retext(self, path: Path, value: str) -> None:
-        """Change a longer text in place with the smallest change of the source."""
+    def retext(self, path: Path, changes: t.Sequence[tuple[int, int, str]]) -> None:
+        """Change a longer text in place, with the smallest changes of the source.
+
+        :param changes: start, end and replacement in the text as it was given.
+        """
         node = self.node(path)
         if node is None or node.kind != "scalar":
             raise ValueError("no text at %r" % (path,))
+        value = node.value
+        for start, end, piece in sorted(changes, reverse=True):
+            value = value[:start] + piece + value[end:]
         self._want(path[:-1], None)[path[-1]] = value
-        start, end, text = scalars.rewrite(self.text, node, value, nodes.newline_at(self.text, node.body))
-        self._put((id(node), "set"), start, end, text, node.depth)
+        newline = nodes.newline_at(self.text, node.body)
+        for start, end, piece in scalars.rewrite(self.text, node, value, changes, newline):
+            self._put((id(node), "set", start), start, end, piece, node.depth)
 
     def rename(self, path: Path, name: str, value: t.Any) -> None:
         """Replace the entry at C(path), key and value, by another one."""
@@ -281,7 +287,7 @@ class Draft:
         return 2
 
     def _add_flow(self, key: t.Any, node: nodes.Node, name: str, value: t.Any) -> None:
-        json_like = bool(node.entries) and node.entries[0].key.style == '"'
+        json_like = node.entries[0].key.style == '"' if node.entries else self._json(node)
         text = "%s: %s" % (render.scalar(name, json_like), render.flow(value, json_like))
         last = node.entries[-1] if node.entries else None
         self._insert_flow(key, node, last.value if last else None, last.key if last else None, text)
@@ -289,9 +295,14 @@ class Draft:
     def _append_flow(self, key: t.Any, node: nodes.Node, value: t.Any) -> None:
         last = node.items[-1] if node.items else None
         first_key = last.real.entries[0].key if last is not None and last.real.entries else None
-        json_like = first_key is not None and first_key.style == '"'
+        json_like = first_key.style == '"' if first_key is not None else self._json(node)
         quoted = last is not None and last.style == '"'
         self._insert_flow(key, node, last, last, render.flow(value, json_like or quoted))
+
+    def _json(self, node: nodes.Node) -> bool:
+        """Whether the document around a node is written as JSON."""
+        around = [root for root in self.roots if root is not None and root.start <= node.start]
+        return bool(around) and around[-1].flow and any(e.key.style == '"' for e in around[-1].entries)
 
     def _insert_flow(
         self, key: t.Any, node: nodes.Node, last: nodes.Node | None, begins: nodes.Node | None, text: str

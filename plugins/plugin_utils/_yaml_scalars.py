@@ -219,34 +219,33 @@ def encode(piece: str, style: str, margin: str, newline: str) -> str:
     return re.sub(r"\n", newline + newline + margin, piece)
 
 
-def rewrite(text: str, node: Node, value: str, newline: str) -> tuple[int, int, str]:
-    """The smallest change of the source that gives a scalar another value.
+def rewrite(
+    text: str, node: Node, value: str, changes: t.Sequence[tuple[int, int, str]], newline: str
+) -> list[tuple[int, int, str]]:
+    """The smallest changes of the source that give a scalar another value.
 
-    :returns: start and end offset of what is replaced, and the replacement.
+    :param value: the new value.
+    :param changes: what makes it out of the old one: start, end and replacement.
+    :returns: the same in the source.
     """
     decoded = decode(text, node)
-    if decoded is not None:
-        start, stop, piece = _difference(decoded.value, value)
-        replaced = (decoded.offsets[start], decoded.offsets[stop], encode(piece, node.style, decoded.margin, newline))
-        if _holds(node, replaced, piece, text):
-            return replaced
-    return node.body, node.end, json.dumps(value, ensure_ascii=False)
+    if decoded is not None and not (node.style == "" and _unsafe_plain(changes, value)):
+        return [
+            (decoded.offsets[start], decoded.offsets[stop], encode(piece, node.style, decoded.margin, newline))
+            for start, stop, piece in (_trimmed(decoded.value, *change) for change in changes)
+        ]
+    return [(node.body, node.end, json.dumps(value, ensure_ascii=False))]
 
 
-def _difference(old: str, new: str) -> tuple[int, int, str]:
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    return start, len(old) - tail, new[start : len(new) - tail]
+def _trimmed(old: str, start: int, stop: int, piece: str) -> tuple[int, int, str]:
+    """The change without what is the same at both of its ends."""
+    while start < stop and piece and old[start] == piece[0]:
+        start, piece = start + 1, piece[1:]
+    while start < stop and piece and old[stop - 1] == piece[-1]:
+        stop, piece = stop - 1, piece[:-1]
+    return start, stop, piece
 
 
-def _holds(node: Node, change: tuple[int, int, str], piece: str, text: str) -> bool:
-    """Whether a plain scalar stays a plain one with the changed piece."""
-    if node.style:
-        return True
-    start, end, replacement = change
-    changed = text[node.body : start] + replacement + text[end : node.end]
-    return not _UNSAFE_PLAIN.search(changed) and not _UNSAFE_FLOW.search(piece)
+def _unsafe_plain(changes: t.Sequence[tuple[int, int, str]], value: str) -> bool:
+    """Whether a plain scalar would not stay a plain one."""
+    return bool(_UNSAFE_PLAIN.search(value)) or any(_UNSAFE_FLOW.search(piece) for _start, _stop, piece in changes)
