@@ -10,6 +10,7 @@ from .step import BUILD, CHECKOUT, Step
 
 TYPES = BUILD / "types"
 PACKAGE = "ansible_collections.mindcluster.recovery.plugins"
+ON_TARGETS = ("plugins/modules", "plugins/module_utils")
 
 
 def steps() -> list[Step]:
@@ -23,6 +24,8 @@ def steps() -> list[Step]:
         Step("lint mypy plugins", ["mypy", "-p", PACKAGE], environment={"MYPYPATH": str(TYPES)}, before=_link),
         Step("lint mypy sandbox", ["mypy", "tests/sandbox"], environment={"MYPYPATH": "tests/sandbox"}),
         Step("lint mypy gates", ["mypy", "tests/gates"], environment={"MYPYPATH": "tests/gates:tests/sandbox"}),
+        # What runs on targets must run on their Python: neither the syntax nor the library of a newer one.
+        Step("lint python 3.7", ["vermin", "--target=3.7-", "--no-tips", "--violations", *ON_TARGETS]),
         Step("lint shellcheck", ["shellcheck", *_shell_scripts()]),
     ]
     if (CHECKOUT / "changelogs" / "config.yaml").exists():
