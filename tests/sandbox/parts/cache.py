@@ -44,6 +44,9 @@ def build_once(label: str, target: Path, recipe: t.Callable[[Workbench], Path]) 
         folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=paths.made(paths.cache() / "work")))
         try:
             _publish(recipe(Workbench(folder, log)), target)
+        except BaseException:
+            say(f"{label}: FAILED after {elapsed(time.monotonic() - started)}")
+            raise
         finally:
             _remove(folder)
         say(f"{label}: built in {elapsed(time.monotonic() - started)}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tarfile
 from pathlib import Path
 
 from . import apt, cache, commands, paths
@@ -49,7 +48,7 @@ def target() -> Path:
 
 def _recipe(bench: Workbench) -> Path:
     apt.ensure(BUILD_PACKAGES)
-    tree = _unpack(_download(bench), bench.folder / "src")
+    tree = _unpack(_download(bench), bench)
     _take_reflect2_from_debian(tree)
     gopath = bench.folder / "go"
     place = paths.made(gopath / "src" / "k8s.io") / "kubernetes"
@@ -94,9 +93,9 @@ def _download(bench: Workbench) -> Path:
     return tarballs[0]
 
 
-def _unpack(tarball: Path, folder: Path) -> Path:
-    with tarfile.open(tarball) as archive:
-        archive.extractall(folder, filter="tar")
+def _unpack(tarball: Path, bench: Workbench) -> Path:
+    folder = paths.made(bench.folder / "src")
+    commands.logged("unpacking", ["tar", "--extract", "--file", tarball, "--directory", folder], bench.log)
     return next(path for path in folder.iterdir() if path.is_dir())
 
 

@@ -50,9 +50,13 @@ def prepare(parts: t.Sequence[str]) -> None:
         except BaseException:
             commands.end_all()
             raise
-    failures = [str(future.exception()) for future in futures if future.exception()]
+    failures = [_described(failure) for future in futures if (failure := future.exception())]
     if failures:
         raise SandboxError("\n".join(failures))
+
+
+def _described(failure: BaseException) -> str:
+    return str(failure) if isinstance(failure, SandboxError) else f"{type(failure).__name__}: {failure}"
 
 
 def _packages(parts: t.Sequence[str]) -> set[str]:
