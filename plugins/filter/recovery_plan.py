@@ -35,6 +35,7 @@ _value:
 import typing as t
 
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 

@@ -10,36 +10,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import (
     assumed_arch,
     master_labels,
     worker_labels,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._plan_explain import explain
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan_image import image_plan
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan_job import job_plan, script_plan
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan_warnings import plan_warnings
-from ansible_collections.mindcluster.recovery.plugins.module_utils._request import KEYS, Request, read_request
+from ansible_collections.mindcluster.recovery.plugins.module_utils._request import KEYS, read_request
 
 __all__ = ["KEYS", "build_plan", "master_labels", "worker_labels"]
-
-
-def _gate(request: Request) -> None:
-    """Refuse combinations that the vendor excludes."""
-    findings = []
-    if not request.release.elastic_agent and "elastic-training" in request.strategies:
-        if request.suite == "mindspeed-llm" and (request.suite_version or "").split("+")[0] == "2.2.0":
-            findings.append(
-                Finding(
-                    "elastic-suite",
-                    "MindSpeed-LLM 2.2.0 cannot do elastic-training on MindCluster %s" % request.release.name,
-                    "It imports taskd.python.adaptor.elastic_training, which TaskD no longer has from 7.3.0 on",
-                    "Use MindSpeed-LLM 2.3.0 or newer",
-                    "suite_version",
-                )
-            )
-    if findings:
-        raise Refused(findings)
 
 
 def build_plan(raw: t.Any) -> dict[str, t.Any]:
@@ -50,8 +32,8 @@ def build_plan(raw: t.Any) -> dict[str, t.Any]:
     :raises Refused: with every mistake in the request.
     """
     request = read_request(raw)
-    _gate(request)
     product = request.product
+    job = job_plan(request)
     return {
         "release": request.release.name,
         "framework": request.framework,
@@ -64,11 +46,12 @@ def build_plan(raw: t.Any) -> dict[str, t.Any]:
         "pod_rescheduling": request.pod_rescheduling,
         "strategies": list(request.strategies),
         "image": image_plan(request),
-        "job": job_plan(request),
+        "job": job,
         "script": script_plan(request),
         "node_labels": {
             "master": master_labels(request.release.name),
             "worker": worker_labels(request.release.name, product.name if product else None, request.arch),
         },
+        "explain": explain(request, job["labels"]),
         "warnings": [finding.as_dict() for finding in plan_warnings(request)],
     }

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import assumed_arch
 from ansible_collections.mindcluster.recovery.plugins.module_utils._request import Request
 from ansible_collections.mindcluster.recovery.plugins.module_utils._versions import release_tuple
+from ansible_collections.mindcluster.recovery.plugins.module_utils._wheel_patterns import wheel_patterns
 
 # torch dropped the attempt prefix of the agent's store with this release (pytorch PR 135957).
 FIRST_TORCH_WITHOUT_PREFIX = (2, 6, 0)
@@ -33,6 +35,10 @@ def _elastic_needs_taskd(request: Request) -> bool:
     return request.framework == "pytorch" and "elastic-training" in request.strategies
 
 
+def _arch(request: Request) -> str | None:
+    return assumed_arch(request.product, request.arch) if request.product else request.arch
+
+
 def image_plan(request: Request) -> dict[str, t.Any]:
     """Wheels, imports and patches; see the module documentation of recovery_plan."""
     wheels = list(request.release.wheels[request.framework])
@@ -49,4 +55,5 @@ def image_plan(request: Request) -> dict[str, t.Any]:
         "imports": imports,
         "run_py_import": run_py_import,
         "rendezvous": _rendezvous(request),
+        "wheel_patterns": wheel_patterns(request.release, wheels, _arch(request)),
     }

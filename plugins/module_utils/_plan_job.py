@@ -11,18 +11,18 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import SCHEDULE_POLICY, node_selector
+from ansible_collections.mindcluster.recovery.plugins.module_utils._operator_env import operator_env, operator_env_note
 from ansible_collections.mindcluster.recovery.plugins.module_utils._request import Request
 from ansible_collections.mindcluster.recovery.plugins.module_utils._strategies import STRATEGIES, Strategy
-from ansible_collections.mindcluster.recovery.plugins.module_utils._suites import (
-    MINDSPEED_LLM_FLAGS,
-    RECOVERY_FLAGS,
-)
-from ansible_collections.mindcluster.recovery.plugins.module_utils._versions import release_tuple
+from ansible_collections.mindcluster.recovery.plugins.module_utils._suites import RECOVERY_FLAGS, mindspeed_llm
 
 REPLICA_TYPES = {"pytorch": ["Master", "Worker"], "mindspore": ["Scheduler", "Worker"]}
 TTP_PORT = 8000
 JOB_PORT = 2222
 FAULT_RETRY_TIMES = "10"
+# MindIO waits 30 s by default for a decision; the vendor's sample asks for 60 or more where elastic training stands
+# without recover.
+ELASTIC_WAIT = "60"
 OP_RETRY = "L0:0, L1:1, L2:1"
 
 
@@ -32,12 +32,7 @@ def rows(request: Request) -> list[Strategy]:
 
 def suite_flags(request: Request) -> frozenset[str]:
     """The flags that the suite's version parses; the newest known row where the version is newer or not given."""
-    versions = list(MINDSPEED_LLM_FLAGS)
-    if request.suite_version is None:
-        return MINDSPEED_LLM_FLAGS[versions[-1]]
-    wanted = release_tuple(request.suite_version) or (0,)
-    fitting = [name for name in versions if (release_tuple(name) or (0,)) <= wanted]
-    return MINDSPEED_LLM_FLAGS[fitting[-1] if fitting else versions[0]]
+    return mindspeed_llm(request.suite_version).flags
 
 
 def wanted_flags(request: Request) -> list[str]:
@@ -80,11 +75,18 @@ def _annotations(request: Request) -> dict[str, str]:
     return annotations
 
 
+def _waits_for_elastic(request: Request) -> bool:
+    """Elastic training alone waits for MindIO's own time limit, which is too short by default."""
+    return "elastic-training" in request.strategies and "recover" not in request.strategies
+
+
 def _env(request: Request) -> list[dict[str, t.Any]]:
     pairs = [("PROCESS_RECOVER", "on")]
     if not request.release.operator_injects:
         pairs += _env_by_hand(request)
     pairs.append(("TTP_PORT", str(TTP_PORT)))
+    if _waits_for_elastic(request):
+        pairs.append(("MINDIO_WAIT_MINDX_TIME", ELASTIC_WAIT))
     entries: list[dict[str, t.Any]] = [{"name": name, "value": value} for name, value in pairs]
     # TaskD's controller needs POD_IP and TTP_PORT; without them it dies in a thread and training goes on unrecovered.
     entries.append({"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
@@ -142,10 +144,12 @@ def job_plan(request: Request) -> dict[str, t.Any]:
         "node_selector": node_selector(request.release, product, request.arch) if product else {},
         "resource": product.resource if product else "huawei.com/Ascend910",
         "npus_per_node": product.npus if product else None,
+        "operator_env": operator_env(request),
+        "operator_env_note": operator_env_note(request),
         "adjustable": {
             "labels": ["fault-retry-times"],
             "annotations": [],
-            "env": ["TTP_PORT"],
+            "env": ["TTP_PORT"] + (["MINDIO_WAIT_MINDX_TIME"] if _waits_for_elastic(request) else []),
             "ports": [port["name"] for port in _ports(request)],
         },
         "surplus": _surplus(request, args),

@@ -8,60 +8,38 @@
 
 from __future__ import annotations
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._compatibility_warnings import not_used, unlisted
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan_job import suite_flags, wanted_flags
 from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import is_before
 from ansible_collections.mindcluster.recovery.plugins.module_utils._request import Request
-from ansible_collections.mindcluster.recovery.plugins.module_utils._suites import MINDSPEED_LLM_FLAGS
-from ansible_collections.mindcluster.recovery.plugins.module_utils._versions import public_part, release_tuple
+from ansible_collections.mindcluster.recovery.plugins.module_utils._suites import MINDSPEED_LLM
+from ansible_collections.mindcluster.recovery.plugins.module_utils._versions import release_tuple
 
 
 def _strategy_warnings(request: Request) -> list[Finding]:
-    if request.strategies != ("exit",):
-        return []
-    return [
-        Finding(
-            "only-exit",
-            "The only strategy is `exit`",
-            "clusterd would end the training at a fault instead of recovering it",
-            "Add `retry`, or another strategy that keeps the training going",
-            "strategies",
-        )
-    ]
-
-
-def _torch_warnings(request: Request) -> list[Finding]:
-    if request.torch_version is None:
-        return []
-    if request.framework != "pytorch":
-        return [_not_used("torch_version", "torch", request)]
-    listed = request.release.torch_listed
-    if public_part(request.torch_version).split(".post")[0] in listed:
-        return []
-    return [
-        Finding(
-            "torch-unlisted",
-            "The vendor's tables do not list torch %s for MindCluster %s" % (request.torch_version, request.release.name),
-            "Nobody has said that recovery works with it",
-            "Try it before you rely on it, or use one of %s" % ", ".join(listed),
-            "torch_version",
-        )
-    ]
-
-
-def _not_used(key: str, what: str, request: Request) -> Finding:
-    return Finding(
-        "not-used",
-        "%s is given, but %s has no %s" % (key, request.framework, what),
-        "The option does nothing here",
-        "Take it out",
-        key,
-    )
-
-
-def _torch_npu_warnings(request: Request) -> list[Finding]:
-    if request.torch_npu_version is not None and request.framework != "pytorch":
-        return [_not_used("torch_npu_version", "torch_npu", request)]
+    if request.strategies == ("exit",):
+        return [
+            Finding(
+                "only-exit",
+                "The only strategy is `exit`",
+                "clusterd would end the training at a fault instead of recovering it",
+                "Add `retry`, or another strategy that keeps the training going",
+                "strategies",
+            )
+        ]
+    reboots = {"recover", "recover-in-place"} & set(request.strategies)
+    if "exit" in request.strategies and request.release.operator_injects and not reboots:
+        return [
+            Finding(
+                "exit-injects-recover",
+                "`exit` is named without `recover`",
+                "The operator switches the recovery of restarted processes on in the framework for it, although "
+                "clusterd never asks for that; and clusterd adds `exit` to every set by itself",
+                "Take `exit` out; the training ends all the same where nothing else helps",
+                "strategies",
+            )
+        ]
     return []
 
 
@@ -69,9 +47,9 @@ def _suite_warnings(request: Request) -> list[Finding]:
     if request.suite_version is None:
         return []
     if request.suite != "mindspeed-llm":
-        return [] if request.suite == "mindformers" else [_not_used("suite_version", "suite here", request)]
+        return [] if request.suite == "mindformers" else [not_used("suite_version", "suite here", request.framework)]
     findings = []
-    known = list(MINDSPEED_LLM_FLAGS)
+    known = list(MINDSPEED_LLM)
     if release_tuple(request.suite_version) not in [release_tuple(name) for name in known]:
         findings.append(
             Finding(
@@ -88,8 +66,8 @@ def _suite_warnings(request: Request) -> list[Finding]:
             Finding(
                 "suite-flag-missing",
                 "MindSpeed-LLM %s does not know %s" % (request.suite_version, ", ".join(missing)),
-                "With the flag the training ends at its start, so it is left out, and the strategies %s have no effect "
-                "in the suite" % ", ".join(name for name in request.strategies if name not in ("retry", "dump", "exit")),
+                "With the flag the training ends at its start, so it is left out, and in the suite there is no effect of %s"
+                % ", ".join(name for name in request.strategies if name not in ("retry", "dump", "exit")),
                 "Use MindSpeed-LLM 2.2.0 or newer",
                 "suite_version",
             )
@@ -154,8 +132,7 @@ def plan_warnings(request: Request) -> list[Finding]:
     """Everything that works but may not do what the user hopes for."""
     return (
         _strategy_warnings(request)
-        + _torch_warnings(request)
-        + _torch_npu_warnings(request)
+        + unlisted(request.release, request.framework, request.given)
         + _suite_warnings(request)
         + _product_warnings(request)
         + _scheduling_warnings(request)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._compatibility_rules import Versions, excluded
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
 from ansible_collections.mindcluster.recovery.plugins.module_utils._products import (
     PRODUCT_NAMES,
@@ -28,7 +29,11 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._suites impor
     SUITE_FRAMEWORK,
     SUITES,
 )
-from ansible_collections.mindcluster.recovery.plugins.module_utils._versions import release_tuple
+from ansible_collections.mindcluster.recovery.plugins.module_utils._versions import (
+    is_extension_release,
+    release_tuple,
+    vendor_key,
+)
 
 FRAMEWORKS = ("pytorch", "mindspore")
 ARCHS = ("aarch64", "x86_64")
@@ -58,6 +63,7 @@ class Request(t.NamedTuple):
     arch: str | None
     fault_scheduling: str
     pod_rescheduling: bool
+    given: Versions
 
 
 class _Reader:
@@ -95,10 +101,35 @@ class _Reader:
         )
         return None
 
+    def choice_or_wrong(self, key: str, legal: t.Sequence[str], why: str) -> tuple[str | None, bool]:
+        """The value, and whether one was given that is not legal."""
+        value = self.choice(key, legal, why)
+        return value, value is None and self._raw.get(key) not in (None, "")
+
     def version(self, key: str, example: str) -> str | None:
         value = self.text(key)
         if value is None or release_tuple(value) is not None:
             return value
+        self._no_version(key, value, example)
+        return None
+
+    def vendor(self, key: str, example: str) -> str | None:
+        """A version in the vendor's own numbering, such as CANN's 8.3.RC1."""
+        value = self.text(key)
+        if value is None or vendor_key(value) is not None:
+            return value
+        self._no_version(key, value, example)
+        return None
+
+    def extension(self, key: str) -> str | None:
+        """A version of torch_npu: one that follows torch (2.6.0.post3), or the number of its release (7.2.0)."""
+        value = self.text(key)
+        if value is None or release_tuple(value) is not None or is_extension_release(value):
+            return value
+        self._no_version(key, value, "2.6.0.post3")
+        return None
+
+    def _no_version(self, key: str, value: str, example: str) -> None:
         self.refuse(
             key.replace("_", "-") + "-invalid",
             key,
@@ -106,21 +137,6 @@ class _Reader:
             "The plan compares versions as numbers to decide which patches and flags are needed",
             "Write it as %s" % example,
         )
-        return None
-
-    def label(self, key: str) -> str | None:
-        """A version that is no plain number, such as CANN's 8.3.RC1: digits and letters."""
-        value = self.text(key)
-        if value is None or all(part.isalnum() for part in value.split(".")):
-            return value
-        self.refuse(
-            key.replace("_", "-") + "-invalid",
-            key,
-            "%r is not a version" % value,
-            "It is compared with the vendor's tables",
-            "Write it as the vendor does, such as 8.3.RC1",
-        )
-        return None
 
     def boolean(self, key: str) -> bool:
         value = self._raw.get(key)
@@ -174,67 +190,116 @@ def _check_arch(reader: _Reader, product: Product | None, arch: str | None) -> N
         )
 
 
+def _read_versions(reader: _Reader) -> dict[str, str | None]:
+    return {
+        "torch_version": reader.version("torch_version", "2.6.0 or 2.6.0+cpu"),
+        "torch_npu_version": reader.extension("torch_npu_version"),
+        "cann_version": reader.vendor("cann_version", "8.3.RC1 or 8.5.0"),
+        "python_version": reader.version("python_version", "3.11"),
+        "suite_version": reader.version("suite_version", "2.2.0"),
+    }
+
+
+def _read_release(reader: _Reader) -> Release | None:
+    name, wrong = reader.choice_or_wrong(
+        "release", RELEASE_NAMES, "Each release wants other wheels, labels and flags, so nothing can be planned"
+    )
+    return None if wrong else release_named(name or DEFAULT_RELEASE)
+
+
+def _read_framework(reader: _Reader) -> str | None:
+    name, wrong = reader.choice_or_wrong(
+        "framework", FRAMEWORKS, "Master and Worker, wheels and flags differ by framework"
+    )
+    return None if wrong else name or "pytorch"
+
+
+def _read_product(reader: _Reader) -> tuple[Product | None, str | None]:
+    name = reader.choice(
+        "product", PRODUCT_NAMES, "Node labels and selectors follow the product; a wrong one leaves Pods Pending"
+    )
+    arch = reader.choice("arch", ARCHS, "The label host-arch follows it")
+    product = product_named(name) if name else None
+    _check_arch(reader, product, arch)
+    return product, arch
+
+
+def _read_suite(reader: _Reader, framework: str | None) -> str | None:
+    suite = reader.choice("suite", SUITES, "The flags and exports of the start script depend on it")
+    if framework is not None and suite is not None:
+        _check_suite(reader, framework, suite)
+    return suite
+
+
+def _check_versions(
+    reader: _Reader,
+    release: Release | None,
+    framework: str | None,
+    strategies: tuple[str, ...],
+    suite: str | None,
+    versions: dict[str, str | None],
+) -> Versions:
+    given = Versions(
+        release=release,
+        framework=framework,
+        strategies=strategies,
+        torch=versions["torch_version"],
+        torch_npu=versions["torch_npu_version"],
+        cann=versions["cann_version"],
+        python=versions["python_version"],
+        suite=suite or DEFAULT_SUITE.get(framework or ""),
+        suite_version=versions["suite_version"],
+    )
+    reader.findings += excluded(given)
+    return given
+
+
+def _mapping(raw: t.Any) -> t.Mapping[str, t.Any]:
+    if isinstance(raw, t.Mapping):
+        return raw
+    raise Refused(
+        Finding(
+            "request-type",
+            "The request is %s, not a mapping" % type(raw).__name__,
+            "The plan is made from named options",
+            "Give a mapping such as {strategies: [retry]}",
+        )
+    )
+
+
 def read_request(raw: t.Any) -> Request:
     """Check a raw request.
 
     :param raw: mapping with the keys of KEYS; C(strategies) is required.
     :raises Refused: with every mistake.
     """
-    if not isinstance(raw, t.Mapping):
-        raise Refused(
-            Finding(
-                "request-type",
-                "The request is %s, not a mapping" % type(raw).__name__,
-                "The plan is made from named options",
-                "Give a mapping such as {strategies: [retry]}",
-            )
-        )
-    reader = _Reader(raw)
+    reader = _Reader(_mapping(raw))
     _check_keys(raw, reader)
-    release_name = reader.choice(
-        "release", RELEASE_NAMES, "Each release wants other wheels, labels and flags, so nothing can be planned"
-    )
-    release_given_wrong = raw.get("release") not in (None, "") and release_name is None
-    release = None if release_given_wrong else release_named(release_name or DEFAULT_RELEASE)
-    framework = reader.choice("framework", FRAMEWORKS, "Master and Worker, wheels and flags differ by framework")
-    framework_given_wrong = raw.get("framework") not in (None, "") and framework is None
-    known_framework = None if framework_given_wrong else framework or "pytorch"
-    strategies, findings = check_strategies(raw.get("strategies"), release, known_framework)
+    release = _read_release(reader)
+    framework = _read_framework(reader)
+    strategies, findings = check_strategies(raw.get("strategies"), release, framework)
     reader.findings = findings + reader.findings
-    suite = reader.choice("suite", SUITES, "The flags and exports of the start script depend on it")
-    product_name = reader.choice(
-        "product", PRODUCT_NAMES, "Node labels and selectors follow the product; a wrong one leaves Pods Pending"
-    )
-    arch = reader.choice("arch", ARCHS, "The label host-arch follows it")
-    product = product_named(product_name) if product_name else None
-    _check_arch(reader, product, arch)
-    if known_framework is not None and suite is not None:
-        _check_suite(reader, known_framework, suite)
+    suite = _read_suite(reader, framework)
+    product, arch = _read_product(reader)
     scheduling = reader.choice(
         "fault_scheduling", FAULT_SCHEDULING, "With another value the scheduler does not reschedule the job at all"
     )
-    torch_version = reader.version("torch_version", "2.6.0 or 2.6.0+cpu")
-    torch_npu_version = reader.version("torch_npu_version", "2.6.0.post3")
-    python_version = reader.version("python_version", "3.11")
-    suite_version = reader.version("suite_version", "2.2.0")
-    cann_version = reader.label("cann_version")
+    versions = _read_versions(reader)
+    given = _check_versions(reader, release, framework, strategies, suite, versions)
     pod_rescheduling = reader.boolean("pod_rescheduling")
     if reader.findings:
         raise Refused(reader.findings)
-    if release is None or known_framework is None:
+    if release is None or framework is None:
         raise AssertionError("a request without findings has a release and a framework")
     return Request(
         strategies=strategies,
         release=release,
-        framework=known_framework,
-        torch_version=torch_version,
-        torch_npu_version=torch_npu_version,
-        cann_version=cann_version,
-        python_version=python_version,
-        suite=suite or DEFAULT_SUITE[known_framework],
-        suite_version=suite_version,
+        framework=framework,
+        suite=suite or DEFAULT_SUITE[framework],
         product=product,
         arch=arch,
         fault_scheduling=scheduling or release.fault_scheduling,
         pod_rescheduling=pod_rescheduling,
+        given=given,
+        **versions,
     )

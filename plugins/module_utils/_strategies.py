@@ -6,8 +6,8 @@
 
 """Table of the recovery strategies, the values of the annotation C(recover-strategy).
 
-Sources: clusterd (recoverStrategyPriorityMap: names and order), ascend-operator (env.go: what is injected for
-each), the vendor's page on process-level online recovery (flags, labels), MindSpeed-LLM (flags).
+The order is that of clusterd's C(recoverStrategyPriorityMap) (C(pkg/domain/common/utils.go)). Each row names where
+the rest of it comes from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ class Strategy(t.NamedTuple):
     :ivar tft: tokens that MindSpore wants in C(MS_ENABLE_TFT) for it.
     :ivar frameworks: frameworks that have it.
     :ivar reschedules: it counts restarts, so the label C(fault-retry-times) is required.
+    :ivar high_availability: word that the operator adds to C(HIGH_AVAILABILITY) for it.
+    :ivar elastic_agent: the operator sets C(ELASTIC_PROCESS_RECOVER_ENABLE) for it.
     :ivar meaning: one line for people.
+    :ivar source: where the row comes from.
     """
 
     name: str
@@ -33,7 +36,10 @@ class Strategy(t.NamedTuple):
     tft: tuple[str, ...]
     frameworks: tuple[str, ...]
     reschedules: bool
+    high_availability: str
+    elastic_agent: bool
     meaning: str
+    source: str
 
 
 _BOTH = ("pytorch", "mindspore")
@@ -47,7 +53,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         tft=("UCE:1", "HCCE:1"),
         frameworks=_BOTH,
         reschedules=False,
+        high_availability="retry",
+        elastic_agent=True,
         meaning="process-level online recovery: the step is computed again in place",
+        source='page "configuring process-level online recovery"; env.go doAddProcessRecoverEnv; MindSpeed-LLM',
     ),
     Strategy(
         name="recover-in-place",
@@ -56,7 +65,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         tft=("ARF:1",),
         frameworks=_BOTH,
         reschedules=True,
+        high_availability="recover",
+        elastic_agent=True,
         meaning="process-level recovery in place: only the faulty process starts again, in the same Pod",
+        source='page "configuring process-level recovery in place" (7.1.RC1); env.go; MindSpeed-LLM arguments',
     ),
     Strategy(
         name="recover",
@@ -65,7 +77,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         tft=("ARF:1",),
         frameworks=_BOTH,
         reschedules=True,
+        high_availability="recover",
+        elastic_agent=True,
         meaning="process-level rescheduling: the faulty Pod is replaced, the other processes stay",
+        source='page "configuring process-level rescheduling" (fault-retry-times required); env.go; MindSpeed-LLM',
     ),
     Strategy(
         name="elastic-training",
@@ -74,7 +89,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         tft=(),
         frameworks=("pytorch",),
         reschedules=False,
+        high_availability="elastic-training",
+        elastic_agent=False,
         meaning="elastic training: goes on with fewer data-parallel ranks",
+        source='page "configuring elastic training" (7.2.RC1); env.go (a warning only for MindSpore); MindSpeed-LLM',
     ),
     Strategy(
         name="dump",
@@ -83,7 +101,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         tft=("TTP:1",),
         frameworks=_BOTH,
         reschedules=False,
+        high_availability="dump",
+        elastic_agent=True,
         meaning="dying checkpoint: saved before the job ends",
+        source='page "configuring the dying checkpoint"; env.go; MindSpeed-LLM arguments',
     ),
     Strategy(
         name="exit",
@@ -92,7 +113,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         tft=("ARF:1",),
         frameworks=_BOTH,
         reschedules=False,
+        high_availability="recover",
+        elastic_agent=True,
         meaning="the training ends",
+        source="clusterd GetRecoverBaseInfo appends it always; env.go injects the switches of recover for it",
     ),
 )
 

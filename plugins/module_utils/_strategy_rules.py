@@ -58,7 +58,7 @@ def _empty() -> Finding:
     return Finding(
         "strategies-empty",
         "No recovery strategy is given",
-        "Without the annotation recover-strategy the operator switches nothing on and clusterd refuses the job's agents",
+        "Without the annotation recover-strategy the operator switches nothing on and clusterd refuses the agents",
         "Name at least one. `retry` is process-level online recovery. Legal values: %s" % ", ".join(STRATEGY_NAMES),
         WHERE,
     )

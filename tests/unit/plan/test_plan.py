@@ -62,6 +62,10 @@ class TestVendorPage:
             "imports": ["mindx_elastic.api", "mindio_ttp"],
             "run_py_import": "mindx_elastic.api",
             "rendezvous": "patch",
+            "wheel_patterns": {
+                "mindx_elastic": ["mindx_elastic-*-py3*-none-linux_*.whl"],
+                "mindio_ttp": ["mindio_ttp-*-py3-none-linux_*.whl"],
+            },
         }
 
     def test_image_of_mindspore(self) -> None:
@@ -70,6 +74,10 @@ class TestVendorPage:
             "imports": ["taskd", "mindio_ttp"],
             "run_py_import": None,
             "rendezvous": "none",
+            "wheel_patterns": {
+                "taskd": ["taskd-7.2rc1*-py3-none-linux_*.whl", "taskd-7.2.RC1*-py3-none-linux_*.whl"],
+                "mindio_ttp": ["mindio_ttp-*-py3-none-linux_*.whl"],
+            },
         }
 
     def test_start_script_of_mindspeed(self) -> None:
