@@ -1203,7 +1203,7 @@ def _import_environment(folder: str) -> dict[str, str]:
         entries = environment["PYTHONPATH"].split(os.pathsep)
         environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in entries if entry)
     # Another home must not hide what is installed for the user.
-    environment.setdefault("PYTHONUSERBASE", site.getuserbase())
+    environment["PYTHONUSERBASE"] = site.getuserbase()
     # A build host has no NPU driver: torch must not load the device's backend on its own for this.
     environment.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     return environment

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The real text of the files that the patcher touches, out of every torch release.
+"""The real text of the files that the patcher touches, out of every torch release and for both architectures.
 
 pip finds the wheels (so its own configuration says where: index, proxy, certificates, extra folders), and its
 lazy reader fetches the few kilobytes that are needed by range requests instead of gigabytes of wheels. What was
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 import pathlib
 import typing as t
@@ -29,16 +30,19 @@ FILES = ("torch/version.py", "torch/distributed/run.py", "torch/distributed/rend
 #: No release before this one has torch/distributed/run.py together with the attempt prefix.
 OLDEST = (1, 9, 1)
 PYTHONS = ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
-PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64"]
+TAGS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux1")
+ARCHITECTURES = ("x86_64", "aarch64")
 
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """One torch release: its version, and the bytes of its files by their path in the wheel."""
+    """One torch release: its version, and the bytes of its files by architecture and path in the wheel.
+
+    The index has no wheel for aarch64 of the oldest releases.
+    """
 
     version: str
-    wheel: str
-    files: dict[str, bytes]
+    files: dict[str, dict[str, bytes]]
 
 
 def cache_folder() -> pathlib.Path:
@@ -56,16 +60,19 @@ class Index:
     """The package index as pip is set up to see it."""
 
     def __init__(self) -> None:
+        # A folder that pip is told to look in need not have torch.
+        logging.getLogger("pip").setLevel(logging.ERROR)
         # pip has no public interface for this; these calls have kept their shape since pip 19.3.
         self._command: t.Any = create_command("download")
         self._options = self._command.parser.parse_args([])[0]
         self._session = self._command._build_session(self._options)
 
-    def wheels(self) -> dict[str, Link]:
-        """Every stable torch release that the index has, with one wheel of it for x86_64 Linux."""
+    def wheels(self, architecture: str) -> dict[str, Link]:
+        """Every stable torch release that the index has, with one Linux wheel of it for an architecture."""
         found: dict[str, Link] = {}
+        platforms = ["%s_%s" % (tag, architecture) for tag in TAGS]
         for python in PYTHONS:
-            target = TargetPython(platforms=PLATFORMS, py_version_info=python, implementation="cp")
+            target = TargetPython(platforms=platforms, py_version_info=python, implementation="cp")
             finder = self._command._build_package_finder(
                 self._options, self._session, target_python=target, ignore_requires_python=True
             )
@@ -73,8 +80,7 @@ class Index:
                 version = candidate.version
                 if candidate.link.is_wheel and not version.is_prerelease and not version.is_postrelease:
                     found.setdefault(version.base_version, candidate.link)
-        wanted = [version for version in found if release_tuple(version) >= OLDEST]
-        return {version: found[version] for version in sorted(wanted, key=release_tuple)}
+        return {version: link for version, link in found.items() if release_tuple(version) >= OLDEST}
 
     def read(self, link: Link) -> dict[str, bytes]:
         """The files out of a wheel, without fetching the rest of it."""
@@ -85,9 +91,9 @@ class Index:
             return {name: archive.read(name) for name in FILES}
 
 
-def fetch(version: str, link: Link, index: Index) -> Release:
-    """The release's files, from the cache where they are there."""
-    folder = cache_folder() / version
+def fetch(version: str, architecture: str, link: Link, index: Index) -> dict[str, bytes]:
+    """A release's files, from the cache where they are there."""
+    folder = cache_folder() / version / architecture
     note = folder / "complete.json"
     if not note.exists():
         for name, content in index.read(link).items():
@@ -96,18 +102,27 @@ def fetch(version: str, link: Link, index: Index) -> Release:
             path.write_bytes(content)
         # Written last: a run that was broken off is fetched again.
         note.write_text(json.dumps({"wheel": link.filename}) + "\n")
-    wheel = json.loads(note.read_text())["wheel"]
-    return Release(version, wheel, {name: (folder / name).read_bytes() for name in FILES})
+    return {name: (folder / name).read_bytes() for name in FILES}
 
 
 def every_release(progress: t.Callable[[str], None] = lambda line: None) -> list[Release]:
     """All releases on the index, oldest first."""
     index = Index()
-    releases = []
-    for version, link in index.wheels().items():
-        progress("torch %s" % version)
-        releases.append(fetch(version, link, index))
-    return releases
+    files: dict[str, dict[str, dict[str, bytes]]] = {}
+    for architecture in ARCHITECTURES:
+        for version, link in index.wheels(architecture).items():
+            progress("torch %s %s" % (version, architecture))
+            files.setdefault(version, {})[architecture] = fetch(version, architecture, link, index)
+    return [Release(version, files[version]) for version in sorted(files, key=release_tuple)]
+
+
+def one_release(version: str) -> Release:
+    """One release for x86_64; the index is asked only when the cache does not have it."""
+    if (cache_folder() / version / "x86_64" / "complete.json").exists():
+        folder = cache_folder() / version / "x86_64"
+        return Release(version, {"x86_64": {name: (folder / name).read_bytes() for name in FILES}})
+    index = Index()
+    return Release(version, {"x86_64": fetch(version, "x86_64", index.wheels("x86_64")[version], index)})
 
 
 if __name__ == "__main__":

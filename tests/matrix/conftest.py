@@ -1,0 +1,63 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import typing as t
+
+import pytest
+
+# The folder-making and the vendor's commands are the unit tests' own.
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "unit" / "torch_patch"))
+
+from real_site import Rows, make_real_site
+from torch_files import Release, every_release, one_release
+from torch_shapes import Site
+
+#: What the rows of the table are collected in, until the end of the run prints them.
+ROWS = pytest.StashKey[Rows]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[ROWS] = []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each release that the package index has, today."""
+    if "release" in metafunc.fixturenames:
+        releases = every_release(lambda line: print("\r%s%s" % (line, " " * 12), end="", file=sys.stderr))
+        print("\r%s\r" % (" " * 40), end="", file=sys.stderr)
+        metafunc.parametrize("release", releases, ids=[release.version for release in releases])
+
+
+def pytest_terminal_summary(terminalreporter: t.Any, config: pytest.Config) -> None:
+    rows = config.stash[ROWS]
+    if not rows:
+        return
+    terminalreporter.section("both patches on every release of torch")
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        terminalreporter.write_line(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+
+
+@pytest.fixture
+def rows(request: pytest.FixtureRequest) -> Rows:
+    """The rows of the table so far."""
+    return request.config.stash[ROWS]
+
+
+@pytest.fixture
+def release_site(tmp_path: pathlib.Path) -> t.Callable[[Release], Site]:
+    """Makes a folder like site-packages out of a release's real files."""
+    return lambda release: make_real_site(tmp_path / "site", release)
+
+
+@pytest.fixture
+def site(tmp_path: pathlib.Path) -> Site:
+    """The real files of 2.6.0: the release in which both patches are needed and the vendor's commands go wrong most."""
+    return make_real_site(tmp_path / "site", one_release("2.6.0"))
