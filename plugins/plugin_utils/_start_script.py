@@ -105,21 +105,32 @@ def adapt_script(text: str, plan: t.Mapping[str, t.Any], *, where: str = "script
     :param options: the fields of L(Options).
     :raises Refused: with every mistake; nothing has been changed then.
     """
-    chosen = Options(**options)
-    _check_options(chosen, plan)
-    raw = to_bytes(text)
+    try:
+        return _adapt(to_bytes(text), plan, Options(**options), where)
+    except Refused as exc:
+        raise Refused([_printable(finding) for finding in exc.findings]) from exc
+
+
+def _adapt(raw: bytes, plan: t.Mapping[str, t.Any], options: Options, where: str) -> ScriptResult:
+    _check_options(options, plan)
     endings = _Endings(raw)
-    warnings = _check_file(raw, chosen, where, endings)
+    warnings = _check_file(raw, options, where, endings)
     check_syntax(_decode(endings.unix), where)
-    work = _Adaptation(endings.unix, plan, chosen, where)
+    work = _Adaptation(endings.unix, plan, options, where)
     result = work.run()
     _check_result(result, where)
     corrections = work.corrections
-    if endings.windows and chosen.state == "present" and chosen.crlf == "convert":
+    if endings.windows and options.state == "present" and options.crlf == "convert":
         corrections = [say.crlf_converted(where, endings.first_line()), *corrections]
     else:
         result = endings.restore(result)
-    return ScriptResult(_decode(result), corrections, warnings + work.warnings)
+    shown = [_printable(finding) for finding in corrections]
+    return ScriptResult(_decode(result), shown, [_printable(finding) for finding in warnings + work.warnings])
+
+
+def _printable(finding: Finding) -> Finding:
+    """What is quoted from a script may hold bytes that are no UTF-8; no message can carry those."""
+    return Finding(**{name: to_bytes(text).decode("utf-8", "replace") for name, text in finding.as_dict().items()})
 
 
 def _decode(raw: bytes) -> str:

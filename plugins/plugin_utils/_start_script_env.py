@@ -325,8 +325,11 @@ def _steps_above(command: Node) -> list[Node]:
 
 
 def _comparable(value: str) -> str:
-    value = re.sub(r"\$\{([A-Za-z_]\w*)\}(?!\w)", r"$\1", value)
-    return re.sub(r"\s*,\s*", ",", value.strip())
+    """A value in a form in which equal meanings are equal: blanks and order in C({UCE:1, HCCE:1}) mean nothing."""
+    value = re.sub(r"\$\{([A-Za-z_]\w*)\}(?!\w)", r"$\1", value.strip())
+    if re.fullmatch(r"\{[^{}]*\}", value):
+        return "{%s}" % ",".join(sorted(re.split(r"[,\s]+", value[1:-1].strip())))
+    return re.sub(r"\s*,\s*", ",", value)
 
 
 def _is_local(source: Source, node: Node) -> bool:

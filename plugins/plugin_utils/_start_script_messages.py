@@ -224,3 +224,73 @@ def no_place(where: str) -> Finding:
         "Put the launch on a line of its own",
         where,
     )
+
+
+def path_relative(path: str) -> Finding:
+    return Finding(
+        "path-relative",
+        "`%s` is no absolute path" % path,
+        "What it is relative to differs from host to host",
+        "Name the script by its absolute path on the host where the task runs",
+        "start_script_paths",
+    )
+
+
+def path_missing(path: str) -> Finding:
+    return Finding(
+        "path-missing",
+        "There is no such file",
+        "A script that is not there cannot be adapted, and the job would start another one",
+        "Correct start_script_paths, or put the script there first; the path is looked up on the host of the task",
+        path,
+    )
+
+
+def path_no_file(path: str) -> Finding:
+    return Finding(
+        "path-no-file",
+        "It is no regular file",
+        "Only a file can be adapted",
+        "Name the script itself, not its folder",
+        path,
+    )
+
+
+def path_unreadable(path: str) -> Finding:
+    return Finding(
+        "path-unreadable",
+        "It may not be read",
+        "Nothing can be said about its contents",
+        "Run the task as a user who may read it, for example with become",
+        path,
+    )
+
+
+def folder_read_only(path: str) -> Finding:
+    return Finding(
+        "folder-read-only",
+        "Nothing may be written into its folder",
+        "A new version is written beside the script and renamed over it, so that no job ever starts half a script",
+        "Run the task as a user who may write there, or mount the folder read-write",
+        path,
+    )
+
+
+def path_failed(path: str, complaint: str) -> Finding:
+    return Finding(
+        "path-failed",
+        "It could not be looked at: %s" % (complaint or "no reason was given"),
+        "Nothing can be said about its contents",
+        "See to it that the host can be reached and the file can be read",
+        path,
+    )
+
+
+def not_written(path: str, complaint: str, done: list[str]) -> Finding:
+    return Finding(
+        "script-not-written",
+        "It could not be written: %s" % (complaint or "no reason was given"),
+        "Written before it: %s" % (", ".join(done) or "nothing"),
+        "Remove the cause and run again; scripts that are done already stay as they are",
+        path,
+    )
