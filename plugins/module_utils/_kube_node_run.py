@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
@@ -50,6 +51,7 @@ def label_nodes(params: Params, check_mode: bool) -> dict[str, t.Any]:
     """
     requests = _requests(params)
     client = connect(params, params["workers"])
+    started = time.monotonic()
     found = list_nodes(client, requests)
     _refuse(requests, found)
     changes = [
@@ -58,7 +60,7 @@ def label_nodes(params: Params, check_mode: bool) -> dict[str, t.Any]:
         if change is not None
     ]
     outcome = Patcher(client, params["workers"], dry_run=check_mode).run(changes)
-    return _result(len(requests), outcome)
+    return dict(_result(len(requests), outcome), elapsed=round(time.monotonic() - started, 3))
 
 
 def audit_nodes(params: Params) -> dict[str, t.Any]:

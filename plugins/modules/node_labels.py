@@ -152,6 +152,10 @@ counts:
   returned: success, or when some nodes failed
   type: dict
   sample: {requested: 18, changed: 2, unchanged: 16, failed: 0}
+elapsed:
+  description: Seconds from the first request to the result.
+  returned: success, or when some nodes failed
+  type: float
 errors:
   description: What is wrong with the request, each with code, what, where, why and remedy. Nothing was changed.
   returned: when the request was refused
