@@ -1,0 +1,129 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""What verify.yml has seen, as rows of its table.
+
+A row has C(piece), C(state) and C(seen). The state is C(ok), C(warning), C(differs) (there, but not as the plan wants
+it), C(failed) (could not be looked at) or C(pending) (in check mode: would be made by a run).
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+OK = "ok"
+WARNING = "warning"
+DIFFERS = "differs"
+FAILED = "failed"
+PENDING = "pending"
+
+Row = dict[str, str]
+Result = t.Mapping[str, t.Any]
+
+_PATCHES = {"run_py": "patch torch/distributed/run.py", "rendezvous": "patch torch/distributed/rendezvous.py"}
+
+
+def _row(piece: str, state: str, seen: str) -> Row:
+    return {"piece": piece, "state": state, "seen": seen}
+
+
+def _failed(piece: str, result: Result) -> list[Row]:
+    return [_row(piece, FAILED, str(result.get("msg", "no message")))]
+
+
+def _patch_row(patch: Result, wrong: bool) -> Row:
+    place = "%s line %s" % (patch.get("file"), patch["line"]) if patch.get("line") else str(patch.get("file"))
+    module = ", imports %s" % patch["import_module"] if patch.get("import_module") else ""
+    seen = "%s: %s%s, by the %s" % (patch.get("state"), place, module, patch.get("recognised_by"))
+    return _row(_PATCHES.get(patch["name"], patch["name"]), DIFFERS if wrong else OK, seen)
+
+
+def image_rows(result: Result, check: bool = False) -> list[Row]:
+    """Rows for what M(mindcluster.recovery.training_image_info) returned."""
+    if result.get("failed"):
+        return [_row("image", PENDING, "not in the registry yet")] if check else _failed("image", result)
+    missing = result.get("missing", [])
+    text = " ".join(str(finding.get("what")) + str(finding.get("where")) for finding in missing)
+    name = str(result["image"]).split("@")[0]
+    repository = name.rsplit(":", 1)[0] if "/" in name and ":" in name.rsplit("/", 1)[1] else name
+    reference = "%s@%s" % (repository, result["digest"]) if result.get("digest") else str(result["image"])
+    rows = [_row("image", OK if result.get("landed", True) else DIFFERS, reference)]
+    python = "Python %s" % result.get("python_version")
+    torch = "torch %s at %s, " % (result["torch_version"], result["torch_path"]) if result.get("torch_version") else ""
+    rows.append(_row("image: interpreter", OK, torch + python))
+    rows += [_patch_row(patch, str(patch.get("file")) in text) for patch in result.get("patches", [])]
+    for module, imported in sorted(result.get("imports", {}).items()):
+        state = OK if imported.get("state") in ("ok", "imported", "needs-library") else DIFFERS
+        seen = imported.get("file") or imported.get("error") or ""
+        rows.append(_row("image: import %s" % module, state, "%s: %s" % (imported.get("state"), seen)))
+    return rows + [_row("image", DIFFERS, str(finding.get("what"))) for finding in missing]
+
+
+def script_rows(result: Result, check: bool = False) -> list[Row]:
+    """Rows for what M(mindcluster.recovery.start_script_file) returned in check mode."""
+    if result.get("failed"):
+        return _failed("start scripts", result)
+    rows = []
+    for script in result.get("scripts", []):
+        if script["changed"]:
+            rows.append(_row("start script", PENDING if check else DIFFERS, "%s: would be adapted" % script["path"]))
+        else:
+            rows.append(_row("start script", OK, "%s: arguments and exports are in place" % script["path"]))
+    return rows
+
+
+def _node_problems(result: Result) -> list[str]:
+    problems = ["%s is not in the cluster" % name for name in result.get("absent_nodes", [])]
+    for node in result.get("drift", []):
+        keys = [*node.get("missing", {}), *node.get("different", {})]
+        problems.append("%s: %s" % (node["name"], ", ".join(keys)))
+    problems += [str(finding.get("what")) for finding in result.get("contradictions", [])]
+    return problems
+
+
+def node_rows(result: Result, check: bool = False) -> list[Row]:
+    """Rows for what M(mindcluster.recovery.node_labels_info) returned."""
+    if result.get("failed"):
+        return _failed("node labels", result)
+    # A surplus label that prune was not asked to take away is no fault.
+    problems = _node_problems(result)
+    count = result.get("counts", {}).get("requested", 0)
+    if not problems:
+        return [_row("node labels", OK, "%d Nodes, read back from the API" % count)]
+    shown = "; ".join(problems[:5]) + ("; and %d more" % (len(problems) - 5) if len(problems) > 5 else "")
+    return [_row("node labels", PENDING if check else DIFFERS, "%d of %d Nodes: %s" % (len(problems), count, shown))]
+
+
+def file_rows(result: Result, piece: str, check: bool = False) -> list[Row]:
+    """Rows for what M(mindcluster.recovery.manifest_files) returned in check mode."""
+    if result.get("failed"):
+        return _failed(piece, result)
+    changed = set(result.get("changed_paths", []))
+    return [
+        _row(piece, OK if path not in changed else PENDING if check else DIFFERS, path)
+        for path in result.get("paths", [])
+    ]
+
+
+def job_rows(result: Result, check: bool = False) -> list[Row]:
+    """Rows for what M(mindcluster.recovery.manifest_apply) returned in check mode."""
+    if result.get("failed"):
+        return _failed("job", result)
+    rows = []
+    for thing in result.get("objects", []):
+        name = "%s %s/%s" % (thing["kind"], thing.get("namespace") or "-", thing["name"])
+        same = thing["action"] == "unchanged"
+        seen = "stored as rendered" if same else "would be %s" % thing["action"]
+        rows.append(_row("job", OK if same else PENDING if check else DIFFERS, "%s: %s" % (name, seen)))
+    return rows
+
+
+def warning_rows(plan: Result) -> list[Row]:
+    """The plan's own warnings."""
+    return [
+        _row("plan", WARNING, "%s. %s." % (warning["what"].rstrip("."), warning["remedy"].rstrip(".")))
+        for warning in plan.get("warnings", [])
+    ]
