@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import collections
 import threading
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
@@ -122,10 +123,23 @@ class Patcher:
 
     def run(self, changes: t.Sequence[NodeChange]) -> list[tuple[NodeChange, Finding | None]]:
         """Each change with what went wrong, or None, in the order in which they were given."""
-        if not changes:
-            return []
-        with ThreadPoolExecutor(max_workers=min(self._workers, len(changes))) as pool:
-            return list(zip(changes, pool.map(self._one, changes)))
+        pending = collections.deque(enumerate(changes))
+        findings: dict[int, Finding | None] = {}
+        workers = min(self._workers, len(changes))
+        if workers:
+            with ThreadPoolExecutor(max_workers=workers) as pool:
+                for worker in [pool.submit(self._work, pending, findings) for _number in range(workers)]:
+                    worker.result()
+        return [(change, findings[number]) for number, change in enumerate(changes)]
+
+    def _work(self, pending: t.Any, findings: dict[int, Finding | None]) -> None:
+        # One future for each thread, not for each node: thousands of futures cost as much as the requests.
+        while True:
+            try:
+                number, change = pending.popleft()
+            except IndexError:
+                return
+            findings[number] = self._one(change)
 
     def _one(self, change: NodeChange) -> Finding | None:
         stopped = self._breaker.reason

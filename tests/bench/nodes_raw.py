@@ -73,7 +73,7 @@ class RawCluster:
             query = urlencode({"limit": PAGE, "continue": position} if position else {"limit": PAGE})
             connection.request("GET", NODES + "?" + query, headers={**self._headers, "Accept": METADATA_LIST})
             page = json.loads(connection.getresponse().read())
-            names.update(item["metadata"]["name"] for item in page["items"])
+            names.update(item["metadata"]["name"] for item in page["items"] or ())
             position = page["metadata"].get("continue", "")
             if not position:
                 connection.close()
