@@ -66,7 +66,7 @@ def _suite_warnings(request: Request) -> list[Finding]:
             Finding(
                 "suite-flag-missing",
                 "MindSpeed-LLM %s does not know %s" % (request.suite_version, ", ".join(missing)),
-                "With the flag the training ends at its start, so it is left out, and in the suite there is no effect of %s"
+                "With the flag the training ends at its start, so it is left out and these do nothing: %s"
                 % ", ".join(name for name in request.strategies if name not in ("retry", "dump", "exit")),
                 "Use MindSpeed-LLM 2.2.0 or newer",
                 "suite_version",
