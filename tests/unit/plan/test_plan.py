@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 from ansible_collections.mindcluster.recovery.plugins.module_utils._products import PRODUCT_NAMES
 from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import RELEASE_NAMES
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SIX = ("retry", "recover-in-place", "recover", "elastic-training", "dump", "exit")
 SETS = [list(chosen) for size in range(1, 7) for chosen in itertools.combinations(SIX, size)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.mindcluster.recovery.plugins.filter.recovery_plan import recovery_plan
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, nearest
 from ansible_collections.mindcluster.recovery.plugins.test.recover_strategy import recover_strategy
