@@ -18,7 +18,6 @@ from torch_shapes import Site, make_site
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _torch_patcher
 
-Rows = list[tuple[str, ...]]
 SOURCE = pathlib.Path(_torch_patcher.__file__)
 
 

@@ -40,10 +40,8 @@ def pythons() -> dict[tuple[int, int], str]:
     return found
 
 
-@pytest.mark.parametrize(("version", "python"), pythons().items(), ids=lambda value: str(value))
-def test_python(
-    version: tuple[int, int], python: str, release_site: t.Callable[[Release], Site], record_property: t.Any
-) -> None:
+@pytest.mark.parametrize(("version", "python"), pythons().items(), ids=["%d.%d" % version for version in pythons()])
+def test_python(version: tuple[int, int], python: str, release_site: t.Callable[[Release], Site]) -> None:
     torch = RELEASES.get(version, NEWEST)
     site = release_site(one_release(torch))
     original = site.texts()

@@ -10,14 +10,11 @@ import ast
 import typing as t
 
 import pytest
-from real_site import Rows
 from torch_files import Release
 from torch_shapes import RECOVERY_MODULE, Site, vendor_sed
 from torch_table import TABLE, Expected, expected_of
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _torch_patcher as patcher
-
-HEADER = ("torch", "version.py", "run.py", "rendezvous.py", "aarch64", "again", "undone", "after sed x1", "x2", "x3")
 
 
 def patch(site: Site, state: str = "present") -> dict[str, t.Any]:
@@ -76,7 +73,10 @@ def after_sed(site: Site, times: int, original: tuple[bytes, bytes], clean: tupl
 
 
 def test_release(
-    release: Release, release_site: t.Callable[[Release], Site], rows: Rows, monkeypatch: pytest.MonkeyPatch
+    release: Release,
+    release_site: t.Callable[[Release], Site],
+    record_property: t.Callable[[str, object], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = expected_of(release.version, patcher.AGENT_TESTS)
     site = release_site(release)
@@ -106,14 +106,15 @@ def test_release(
     assert site.texts() == original
 
     seds = tuple(after_sed(site, times, original, clean, expected) for times in (1, 2, 3))
-    rows[:] = rows or [HEADER]
     where = ("patched:%d" % expected.run_line, "%s:%d" % (expected.rendezvous, expected.rendezvous_line))
     aarch64 = "same" if "aarch64" in release.files else "no wheel"
-    rows.append((release.version, first["torch_version"], *where, aarch64, "unchanged", "original", *seds))
+    row = [release.version, first["torch_version"], *where, aarch64, "unchanged", "original", *seds]
+    record_property("row", row)
 
 
 def test_every_row_of_the_table_is_a_release_that_the_index_has(request: pytest.FixtureRequest) -> None:
-    asked = {item.callspec.id for item in request.session.items if getattr(item, "callspec", None)}
+    calls = [getattr(item, "callspec", None) for item in request.session.items]
+    asked = {call.id for call in calls if call}
     assert set(TABLE) <= asked
 
 

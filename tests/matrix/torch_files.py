@@ -63,9 +63,9 @@ class Index:
         # A folder that pip is told to look in need not have torch.
         logging.getLogger("pip").setLevel(logging.ERROR)
         # pip has no public interface for this; these calls have kept their shape since pip 19.3.
-        self._command: t.Any = create_command("download")
+        self._command: t.Any = t.cast(t.Any, create_command("download"))
         self._options = self._command.parser.parse_args([])[0]
-        self._session = self._command._build_session(self._options)
+        self._session: t.Any = self._command._build_session(self._options)
 
     def wheels(self, architecture: str) -> dict[str, Link]:
         """Every stable torch release that the index has, with one Linux wheel of it for an architecture."""
