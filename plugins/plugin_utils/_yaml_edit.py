@@ -44,7 +44,7 @@ class Draft:
     def __init__(self, text: str, where: str) -> None:
         self.text = text
         self.where = where
-        self.roots = nodes.parse(text, where)
+        self.roots = nodes.parse(_ended(text), where)
         self.wanted: list[t.Any] = [nodes.to_data(root) for root in self.roots]
         self._edits: dict[t.Any, _Edit] = {}
 
@@ -213,7 +213,7 @@ class Draft:
 
     def _prove(self, result: str) -> None:
         try:
-            got = [nodes.to_data(root) for root in nodes.parse(result, self.where)]
+            got = [nodes.to_data(root) for root in nodes.parse(_ended(result), self.where)]
         except Refused as exc:
             raise Refused(self._impossible(self.where)) from exc
         different = _first_difference(self.wanted, got, ())
@@ -322,6 +322,15 @@ class Draft:
 
     def _value_end(self, node: nodes.Node) -> int:
         return nodes.content_end(self.text, node)
+
+
+def _ended(text: str) -> str:
+    """The text with a line break at its end.
+
+    A block scalar that is the last thing in a file without one has none in its value either. It gets one as soon as
+    anything is added below it, and that is no change that anybody means.
+    """
+    return text if text.endswith(("\n", "\r")) else text + "\n"
 
 
 def _is_null(node: nodes.Node) -> bool:

@@ -71,7 +71,8 @@ def _block_lines(text: str, node: Node) -> list[tuple[int, int]]:
     header = _BREAK.search(text, node.body)
     lines = []
     offset = header.end() if header else node.end
-    while offset < node.end:
+    # The end that the parser gives may lie one behind the end of a text without a last line break.
+    while offset < min(node.end, len(text)):
         brk = _BREAK.search(text, offset)
         stop, after = (brk.start(), brk.end()) if brk else (len(text), len(text))
         lines.append((offset, stop))
