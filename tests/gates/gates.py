@@ -29,7 +29,7 @@ CHECKS: dict[str, t.Callable[[], list[Step]]] = {
 }
 SUMMARY = BUILD / "summary.json"
 INNER = "GATES_INNER"  # set for a run whose numbers another run adds up
-NEEDED = "docker,registry,wheels,images,kube"
+NEEDED = "docker,registry,wheels,images,kube,scheduler"
 
 
 def main(names: t.Sequence[str]) -> int:
