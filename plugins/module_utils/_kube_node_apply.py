@@ -27,6 +27,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_pl
     NodeState,
     state_of,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_progress import ProgressFile
 
 PAGE = 500
 NODES = "/api/v1/nodes"
@@ -108,10 +109,16 @@ class Patcher:
 
     :param workers: how many patches are under way at once.
     :param dry_run: let the server do everything but store.
+    :param progress: is told of each node that is done.
     """
 
     def __init__(
-        self, api_client: t.Any, workers: int, dry_run: bool = False, policy: RetryPolicy | None = None
+        self,
+        api_client: t.Any,
+        workers: int,
+        dry_run: bool = False,
+        policy: RetryPolicy | None = None,
+        progress: ProgressFile | None = None,
     ) -> None:
         self._client = api_client
         self._workers = workers
@@ -119,6 +126,7 @@ class Patcher:
         if dry_run:
             self._query["dryRun"] = "All"
         self._policy = policy
+        self._progress = progress or ProgressFile(None)
         self._breaker = _Breaker(2 * workers)
 
     def run(self, changes: t.Sequence[NodeChange]) -> list[tuple[NodeChange, Finding | None]]:
@@ -128,11 +136,11 @@ class Patcher:
         workers = min(self._workers, len(changes))
         if workers:
             with ThreadPoolExecutor(max_workers=workers) as pool:
-                for worker in [pool.submit(self._work, pending, findings) for _number in range(workers)]:
+                for worker in [pool.submit(self._work, pending, findings, len(changes)) for _number in range(workers)]:
                     worker.result()
         return [(change, findings[number]) for number, change in enumerate(changes)]
 
-    def _work(self, pending: t.Any, findings: dict[int, Finding | None]) -> None:
+    def _work(self, pending: t.Any, findings: dict[int, Finding | None], total: int) -> None:
         # One future for each thread, not for each node: thousands of futures cost as much as the requests.
         while True:
             try:
@@ -140,6 +148,7 @@ class Patcher:
             except IndexError:
                 return
             findings[number] = self._one(change)
+            self._progress.step(total)
 
     def _one(self, change: NodeChange) -> Finding | None:
         stopped = self._breaker.reason

@@ -28,6 +28,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_pl
     missing_nodes,
     surplus_keys,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_progress import ProgressFile
 
 NODES_SPEC: dict[str, t.Any] = {
     "type": "list",
@@ -59,7 +60,8 @@ def label_nodes(params: Params, check_mode: bool) -> dict[str, t.Any]:
         for change in (change_of(request, found.states[name], params["prune"]) for name, request in requests.items())
         if change is not None
     ]
-    outcome = Patcher(client, params["workers"], dry_run=check_mode).run(changes)
+    progress = ProgressFile(params.get("_progress"))
+    outcome = Patcher(client, params["workers"], dry_run=check_mode, progress=progress).run(changes)
     return dict(_result(len(requests), outcome), elapsed=round(time.monotonic() - started, 3))
 
 

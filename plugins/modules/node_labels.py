@@ -193,6 +193,8 @@ def main() -> None:
         "nodes": NODES_SPEC,
         "prune": {"type": "bool", "default": False},
         "workers": {"type": "int", "default": 16},
+        # The action plugin's own, see there.
+        "_progress": {"type": "path"},
     }
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 import typing as t
+from pathlib import Path
 
 import pytest
 from kube_fake_api import FakeApi, Fault
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_apply
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_apply, _kube_progress
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
     audit_nodes,
@@ -245,3 +246,20 @@ def test_audit_of_nodes_as_they_should_be(api: FakeApi):
     api.nodes["worker-1"]["status"]["allocatable"]["huawei.com/Ascend910"] = "8"
     audit = audit_nodes(params(api, {"worker-1": WORKER}, resource="huawei.com/Ascend910"))
     assert audit["in_sync"] is True
+
+
+def test_progress_is_told_while_the_work_is_going_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_kube_progress, "EVERY", 0.0)
+    told = tmp_path / "progress"
+    seen: list[tuple[int, int] | None] = []
+    with FakeApi({"node-%d" % number: {} for number in range(20)}) as api:
+        api.fault = lambda method, path, number: seen.append(_kube_progress.read_progress(str(told)))
+        label_nodes(params(api, dict.fromkeys(api.nodes, WORKER), _progress=str(told)), check_mode=False)
+    assert _kube_progress.read_progress(str(told)) == (20, 20)
+    assert any(entry is not None and 0 < entry[0] < 20 for entry in seen)
+
+
+def test_progress_that_cannot_be_written_stops_nothing(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_kube_progress, "EVERY", 0.0)
+    result = label_nodes(params(api, {"worker-1": WORKER}, _progress="/nowhere/progress"), check_mode=False)
+    assert result["failed_nodes"] == []

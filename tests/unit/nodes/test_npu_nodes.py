@@ -11,6 +11,7 @@ import typing as t
 import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.mindcluster.recovery.plugins.filter.npu_node_manifest import npu_node_manifest
 from ansible_collections.mindcluster.recovery.plugins.filter.npu_nodes import npu_nodes
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import master_labels, worker_labels
