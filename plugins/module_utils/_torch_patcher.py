@@ -969,15 +969,14 @@ def locked(folder: str) -> t.Iterator[None]:
     if fcntl is None:
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    with contextlib.ExitStack() as stack:
+        handle = os.open(folder, os.O_RDONLY)
+        stack.callback(os.close, handle)
         if not _try_lock(handle):
-            os.close(handle)
             handle = _lock_file(folder)
+            stack.callback(os.close, handle)
             _try_lock(handle)
         yield
-    finally:
-        os.close(handle)
 
 
 def _try_lock(handle: int) -> bool:
@@ -1071,18 +1070,24 @@ def _stage(path: str, data: bytes) -> str:
 
 def _copy_attributes(source: str, target: str) -> None:
     """Extended attributes: the SELinux context, access control lists."""
+    # Hashes of the old text do not belong to the new one; the kernel makes them anew.
     if not hasattr(os, "listxattr"):
         return
     try:
         names = os.listxattr(source)
     except OSError:  # this file system has none
         return
-    for name in names:
+    for name in set(names) - {"security.ima", "security.evm"}:
         value = os.getxattr(source, name)
         with contextlib.suppress(OSError):
             if os.getxattr(target, name) == value:
                 continue
-        os.setxattr(target, name, value)
+        try:
+            os.setxattr(target, name, value)
+        except OSError:
+            # Inside a container nobody may set a context; the file has the one that the policy gives it then.
+            if name != "security.selinux":
+                raise
 
 
 def _replace(temporary: str, path: str) -> None:
@@ -1090,6 +1095,9 @@ def _replace(temporary: str, path: str) -> None:
     handle = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as exc:
+        if exc.errno != errno.EINVAL:  # some network file systems cannot sync a folder
+            raise
     finally:
         os.close(handle)
 
@@ -1282,12 +1290,14 @@ def inspect(
             result["import"] = prove_import(import_module, _beside(torch_path, torch))
         result["satisfied"] = (
             run.state == "patched"
-            and (rdzv.state in ("native", "patched") if wanted else rdzv.state in ("native", "unpatched"))
+            and (rdzv.state in ("native", "patched") if wanted else rdzv.base == rdzv_data)
             and not stale
             and (not prove or bool(result["import"]["ok"]))
         )
     except Refusal as exc:
         result["errors"] = exc.findings
+    except OSError as exc:
+        result["errors"] = [_unexpected(exc)]
     result["ok"] = not result["errors"]
     return result
 
@@ -1322,12 +1332,20 @@ def apply(
     except Refusal as exc:
         result.update(errors=exc.findings, changed=False, diff=[])
     except OSError as exc:
-        unexpected = finding(
-            "unexpected", str(exc), "The system refused a file operation", "Remove the cause", exc.filename or ""
-        )
-        result.update(errors=[unexpected], changed=False, diff=[])
+        result.update(errors=[_unexpected(exc)], changed=False, diff=[])
     result["ok"] = not result["errors"]
     return result
+
+
+def _unexpected(exc: OSError) -> dict[str, str]:
+    """What no rule foresaw, such as no room for a temporary folder."""
+    return finding(
+        "unexpected",
+        "the system refused a file operation: %s" % (exc.strerror or exc),
+        str(exc),
+        "Remove the cause, and run again",
+        os.fsdecode(exc.filename or ""),
+    )
 
 
 def _look_ahead(result: Json, torch: Torch, state: str, module: str, rendezvous: str, beside: str | None) -> None:
@@ -1442,6 +1460,14 @@ def _check_request(module: str, rendezvous: str, state: str = "present") -> None
             "Give a dotted name such as %s" % DEFAULT_MODULE,
             "import_module",
         )
+    if module.split(".")[0] in _standard_modules() + ("torch",):
+        raise refuse(
+            "module-not-recovery",
+            "`%s` is a module of Python or of torch" % module,
+            "run.py imports such modules itself, so that its own line could not be told from the patch",
+            "Give the module that the vendor's wheel brings, such as %s" % DEFAULT_MODULE,
+            "import_module",
+        )
     for name, value, legal in (("rendezvous", rendezvous, ("auto", "never")), ("state", state, ("present", "absent"))):
         if value not in legal:
             raise refuse(
@@ -1451,6 +1477,12 @@ def _check_request(module: str, rendezvous: str, state: str = "present") -> None
                 "One of %s" % ", ".join(legal),
                 name,
             )
+
+
+def _standard_modules() -> tuple[str, ...]:
+    """Python's own modules, for those before 3.10 the ones that a run.py of their time imports."""
+    old = ("argparse", "collections", "importlib", "logging", "os", "sys", "typing", "uuid")
+    return tuple(getattr(sys, "stdlib_module_names", old)) + tuple(sys.builtin_module_names)
 
 
 def _name_runtime(result: Json, module: str) -> None:
@@ -1559,8 +1591,10 @@ def _print(text: str) -> None:
 
 def _forget_own_folder() -> None:
     """Python puts the script's folder (or the current one) first on its search path; training does not have it."""
-    own = os.path.dirname(os.path.abspath(globals().get("__file__", "") or "."))
-    if sys.path and (sys.path[0] == "" or os.path.abspath(sys.path[0]) == own):
+    if getattr(sys.flags, "safe_path", False) or not sys.path:
+        return
+    own = os.path.dirname(os.path.abspath(__file__)) if "__file__" in globals() else ""
+    if sys.path[0] == "" or (own and os.path.abspath(sys.path[0]) == own):
         del sys.path[0]
 
 

@@ -263,6 +263,16 @@ def test_what_is_no_modules_name_never_reaches_the_file(new_site: NewSite, name:
     assert [error["code"] for error in result["errors"]] == ["module-name"]
 
 
+@pytest.mark.parametrize("name", ["os", "os.path", "torch", "torch.distributed", "logging"])
+def test_a_module_that_run_py_may_import_itself_is_refused(new_site: NewSite, name: str) -> None:
+    site = new_site("2.13.0")
+    before = site.texts()
+    for state in ("present", "absent"):
+        result = patcher.apply(state, torch_path=str(site.torch), import_module=name)
+        assert [error["code"] for error in result["errors"]] == ["module-not-recovery"]
+    assert site.texts() == before
+
+
 def test_check_mode_tells_the_same_and_writes_nothing(new_site: NewSite, each_shape: Shape) -> None:
     site = new_site(each_shape.version)
     before = site.texts()
