@@ -9,9 +9,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
-
 from conftest import Recorder, container_of, env_of, job_of, make_plan
+
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
 
 FLAGS = ["--enable-high-availability", "--enable-hbmfault-repair"]
 HEAD = """\

@@ -11,17 +11,17 @@ import itertools
 import typing as t
 
 import yaml
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
+from conftest import container_of, env_of, job_of, make_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import container_of, env_of, job_of, make_plan
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
 
 PLANS = {
     names: make_plan(names, fault_scheduling=mode)
     for names, mode in itertools.product(["retry", "retry,recover,dump", "elastic-training", "exit"], ["grace"])
 }
-COMMENTS = ["", "   # 说明", " # a: b, \"c\"", "\t# tab"]
+COMMENTS = ["", "   # 说明", ' # a: b, "c"', "\t# tab"]
 STARTS = ["bash scripts/train_start.sh a", "torchrun train.py", "exec python3 -m torch.distributed.run x.py"]
 ENDS = ["", " 2>&1 | tee log", " > log 2>&1 &\nwait"]
 
@@ -32,7 +32,11 @@ def manifests(draw: t.Any) -> str:
     shift = draw(st.sampled_from([0, 2]))
     quote = draw(st.sampled_from(["", '"', "'"]))
     comment = lambda: draw(st.sampled_from(COMMENTS))  # noqa: E731 - a name for drawing again and again
-    lines = draw(st.sampled_from([[], ["# 注释", ""], ["---"], ["apiVersion: v1", "kind: Service", "metadata: {name: s}", "---"]]))
+    lines = draw(
+        st.sampled_from(
+            [[], ["# 注释", ""], ["---"], ["apiVersion: v1", "kind: Service", "metadata: {name: s}", "---"]]
+        )
+    )
     lines = [*lines, "apiVersion: mindxdl.gitee.com/v1", "kind: AscendJob" + comment(), "metadata:", "  name: job"]
     if draw(st.booleans()):
         lines += ["  labels:" + comment(), "    framework: %spytorch%s" % (quote, quote) + comment()]
