@@ -9,6 +9,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 DELIVERY ?= gitops
 BUILDER ?= docker
 MOLECULE_JOBS ?= 1
+RUNS ?= 10
 
 SANDBOX := tests/sandbox/sandbox.py
 GATES := .venv/bin/python tests/gates/gates.py
@@ -21,7 +22,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit molecule test clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove molecule test clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,11 +53,17 @@ sanity: env ## ansible-test sanity on a copy
 test-unit: env ## the unit tests alone: seconds
 	@$(GATES) unit
 
+matrix: env ## the torch patches on every release on the package index, on every Python, on hostile machines
+	@$(GATES) matrix
+
+prove: env ## a worker dies: training goes on with the patch, and mostly not without; RUNS=10, DOWNLOAD=1 to fetch torch
+	$(call timed,prove,.venv/bin/python tests/matrix/prove.py --runs $(RUNS)$(if $(DOWNLOAD), --download))
+
 molecule: setup ## every scenario, on the real engine, registry and API server; SCENARIO=name for one
 	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
 
 test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
-	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit molecule
+	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit matrix proof molecule
 
 clean: ## remove what was built inside the checkout; the cache folder and .venv stay
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the checks of this collection and counts what they found: `gates.py lint sanity unit molecule`."""
+"""Runs the checks of this collection and counts what they found: `gates.py lint sanity unit matrix proof molecule`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sys
 import time
 import typing as t
 
-from checks import lint, sanity, scenarios, unit
+from checks import lint, matrix, sanity, scenarios, unit
 from checks.step import BUILD, CHECKOUT, VENV, Count, Step, run
 
 from parts import commands
@@ -25,6 +25,8 @@ CHECKS: dict[str, t.Callable[[], list[Step]]] = {
     "lint": lint.steps,
     "sanity": sanity.steps,
     "unit": unit.steps,
+    "matrix": matrix.steps,
+    "proof": matrix.proof_steps,
     "molecule": scenarios.steps,
 }
 SUMMARY = BUILD / "summary.json"
