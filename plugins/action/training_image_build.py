@@ -16,11 +16,12 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_inputs as inputs_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, summary
 from ansible_collections.mindcluster.recovery.plugins.module_utils._wheel_inventory import Inventory, collect
 
-Json = t.Dict[str, t.Any]
+Json = dict[str, t.Any]
 
 _MODULE = "mindcluster.recovery.training_image_build"
 _PLACEHOLDER_TAG = "not-built-yet"
@@ -159,8 +160,10 @@ class ActionModule(ActionBase):
         :raises _Failed: where it failed.
         """
         arguments = dict(self._task.args)
+        plan = self._arg("plan")
         arguments.update(
             internal,
+            plan={key: plan.get(key) for key in ("image", "torch_version", "arch")},
             _step=step,
             _findings=[finding.as_dict() for finding in inventory.findings],
             _wheels=inventory.wheels,

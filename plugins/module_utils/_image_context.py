@@ -61,7 +61,9 @@ def build_context(
 
     :param files: paths on this host by their names below the folder, such as C(wheels/taskd-1-py3-none-any.whl).
     """
-    stream: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
+    stream: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(  # noqa: SIM115 (the caller reads it)
+        max_size=_IN_MEMORY
+    )
     top = FOLDER.lstrip("/")
     texts = {"%s/%s.py" % (top, name): text for name, text in sources()}
     texts["%s/request.json" % top] = json.dumps(request, sort_keys=True)
@@ -86,7 +88,7 @@ def _add(archive: tarfile.TarFile, name: str, source: t.IO[bytes], size: int) ->
 def _source(name: str) -> str:
     spec = importlib.util.find_spec(name)
     loader: t.Any = spec.loader if spec else None
-    text = loader.get_source(name) if loader else None
+    text: str | None = loader.get_source(name) if loader else None
     if text is None:
         raise RuntimeError("the source of %s cannot be read" % name)
     return text

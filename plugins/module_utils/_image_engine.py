@@ -118,7 +118,12 @@ class Engine:
         tag = image.digest or image.tag or "latest"
         with _explained("pull `%s`" % image, image.registry):
             stream = self.api.pull(
-                image.repository, tag, stream=True, decode=True, auth_config=self._auth(image), platform=platform or None
+                image.repository,
+                tag,
+                stream=True,
+                decode=True,
+                auth_config=self._auth(image),
+                platform=platform or None,
             )
             _follow(stream)
 
@@ -129,16 +134,15 @@ class Engine:
         :raises Refused: where that fails.
         """
         with _explained("push `%s`" % image, image.registry):
-            stream = self.api.push(
-                image.repository, image.tag, stream=True, decode=True, auth_config=self._auth(image)
-            )
+            stream = self.api.push(image.repository, image.tag, stream=True, decode=True, auth_config=self._auth(image))
             digests = [event["aux"]["Digest"] for event in _follow(stream) if "Digest" in event.get("aux", {})]
         stored = self.remote_digest(image)
         if not digests or stored != digests[-1]:
             raise Refused(
                 Finding(
                     "push-unconfirmed",
-                    "the registry has %s under `%s` after the push of %s" % (stored or "nothing", image, digests or "?"),
+                    "the registry has %s under `%s` after the push of %s"
+                    % (stored or "nothing", image, digests or "?"),
                     "What the registry serves is not what was built; somebody else may have pushed the same tag",
                     "Run again; give each pipeline a tag of its own",
                     "repository",
@@ -231,7 +235,7 @@ def _connect(host: str) -> t.Any:
         make(timeout=_TIMEOUT_CONNECT, **settings).ping()
         return make(timeout=_TIMEOUT, **settings)
     except (DockerException, RequestException, OSError, ValueError) as exc:
-        raise Refused(_unreachable(host, str(exc)))
+        raise Refused(_unreachable(host, str(exc))) from exc
 
 
 def _unreachable(host: str, text: str) -> Finding:
@@ -265,6 +269,6 @@ def _explained(doing: str, registry: str = "") -> t.Iterator[None]:
     try:
         yield
     except APIError as exc:
-        raise Refused(explain(str(exc.explanation or exc), exc.status_code, doing, registry))
+        raise Refused(explain(str(exc.explanation or exc), exc.status_code, doing, registry)) from exc
     except (DockerException, RequestException) as exc:
-        raise Refused(explain(str(exc), None, doing, registry))
+        raise Refused(explain(str(exc), None, doing, registry)) from exc

@@ -29,7 +29,14 @@ PROXY_ARGS = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
 _ROOT_USERS = ("", "0", "root", "0:0", "root:root")
 
 # What the patcher is told for each answer of the plan. It looks into torch itself; the plan only forbids.
-RENDEZVOUS_ORDER = {"patch": "auto", "native": "auto", "auto": "auto", "runtime": "never", "none": "never", "never": "never"}
+RENDEZVOUS_ORDER = {
+    "patch": "auto",
+    "native": "auto",
+    "auto": "auto",
+    "runtime": "never",
+    "none": "never",
+    "never": "never",
+}
 
 
 def collect_inputs(
@@ -81,7 +88,7 @@ def labels_for(
 ) -> dict[str, str]:
     """The labels of the finished image.
 
-    :param base_id: ID of the base image in the engine. Where that is all that identifies it, there is no digest to tell.
+    :param base_id: ID of the base image in the engine. Where that alone identifies it, there is no digest to tell.
     """
     torch = facts.get("torch") or {}
     labels = {
@@ -128,7 +135,9 @@ def render_dockerfile(
         "RUN %s" % json.dumps([python, "-B", FOLDER + "/_image_stage.py", "install", FOLDER]),
     ]
     lines += [] if as_root else ["USER %s" % user]
-    lines.append("LABEL " + " \\\n      ".join("%s=%s" % (name, _quote(value)) for name, value in sorted(labels.items())))
+    lines.append(
+        "LABEL " + " \\\n      ".join("%s=%s" % (name, _quote(value)) for name, value in sorted(labels.items()))
+    )
     return "\n".join(lines) + "\n"
 
 

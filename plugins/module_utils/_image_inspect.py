@@ -61,7 +61,8 @@ def look_into(params: t.Mapping[str, t.Any]) -> Json:
     """
     name = parse_reference(params["image"], "image")
     engine = Engine(
-        Credentials(name.registry, params["registry_username"], params["registry_password"]), params["docker_host"] or ""
+        Credentials(name.registry, params["registry_username"], params["registry_password"]),
+        params["docker_host"] or "",
     )
     image = _fetch(engine, name, params["pull"], params["platform"] or "")
     labels = dict((image.get("Config") or {}).get("Labels") or {})
@@ -113,7 +114,9 @@ def _answer(
     arch = ARCHITECTURES.get(image.get("Architecture", ""), seen["python"]["machine"])
     warnings = rules.import_warnings(str(name), seen) + rules.plan_warnings(plan or {}, arch)
     digests = [entry.partition("@")[2] for entry in image.get("RepoDigests") or []]
-    own = [entry.partition("@")[2] for entry in image.get("RepoDigests") or [] if entry.startswith(name.repository + "@")]
+    own = [
+        entry.partition("@")[2] for entry in image.get("RepoDigests") or [] if entry.startswith(name.repository + "@")
+    ]
     return {
         "image": str(name),
         "digest": name.digest or (own or digests or [""])[0],

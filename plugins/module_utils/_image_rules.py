@@ -166,7 +166,7 @@ def check_wheel_contents(wheels: t.Mapping[str, Json]) -> list[Finding]:
                 Finding(
                     "wheel-without-library",
                     "`%s` does not hold %s" % (wheel["filename"], _TASKD_LIBRARY),
-                    "Without it TaskD can be imported and does nothing; the package index has another package named taskd",
+                    "Without it TaskD can be imported and does nothing; the package index has another one of that name",
                     "Take the wheel from the vendor's Ascend-mindxdl-taskd package for this architecture",
                     _at(key),
                 )

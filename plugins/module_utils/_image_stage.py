@@ -34,7 +34,13 @@ MARKER = "MINDCLUSTER-RESULT "
 _NEVER_REPLACED = ("torch", "torch-npu", "mindspore")
 
 # Modules whose distribution has another name. Only for messages and for choosing from the wheelhouse.
-_MODULE_OF = {"grpc": "grpcio", "google.protobuf": "protobuf", "OpenSSL": "pyopenssl", "yaml": "pyyaml"}
+_DISTRIBUTION_OF = {
+    "grpc": "grpcio",
+    "google": "protobuf",
+    "google.protobuf": "protobuf",
+    "OpenSSL": "pyopenssl",
+    "yaml": "pyyaml",
+}
 
 _MISSING_LIBRARY = re.compile(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
@@ -44,11 +50,20 @@ _TRY_IMPORT = r"""
 import importlib, importlib.abc, importlib.machinery, json, sys, types
 name, absent = sys.argv[1], tuple(sys.argv[2:])
 class Anything(object):
+    # Stands for whatever is taken from a module that is not there: a function, a decorator, a base class, a version.
     def __init__(self, *args, **kwargs): pass
     def __call__(self, *args, **kwargs): return args[0] if args and callable(args[0]) else self
     def __getattr__(self, item):
         if item.startswith("__"): raise AttributeError(item)
         return Anything()
+    def __getitem__(self, item): return self
+    def __iter__(self): return iter(())
+    def __enter__(self): return self
+    def __exit__(self, *args): return False
+    def __lt__(self, other): return False
+    __le__ = __gt__ = __ge__ = __lt__
+    def __or__(self, other): return self
+    __ror__ = __or__
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname, path=None, target=None):
         if any(fullname == one or fullname.startswith(one + ".") for one in absent):
@@ -57,7 +72,7 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module = types.ModuleType(spec.name)
         def get(item):
             if item.startswith("__"): raise AttributeError(item)
-            return Anything
+            return Anything()
         module.__getattr__ = get
         return module
     def exec_module(self, module): pass
@@ -174,7 +189,12 @@ def _installed_version_37(name: str) -> str | None:
 
 def _packaging(part: str) -> t.Any:
     """A module of the packaging library that pip, setuptools or the image itself brings."""
-    for library in ("pip._vendor.packaging", "packaging", "setuptools._vendor.packaging", "pkg_resources.extern.packaging"):
+    for library in (
+        "pip._vendor.packaging",
+        "packaging",
+        "setuptools._vendor.packaging",
+        "pkg_resources.extern.packaging",
+    ):
         try:
             return importlib.import_module("%s.%s" % (library, part))
         except ImportError:
@@ -229,7 +249,7 @@ class Resolution:
 
     def pick_module(self, module: str) -> bool:
         """Take the wheelhouse's file that brings a module; false where none does."""
-        by_name = normalise(_MODULE_OF.get(module, module.split(".")[0]))
+        by_name = normalise(_DISTRIBUTION_OF.get(module, module.split(".")[0]))
         found = [one for one in self._candidates if normalise(one["name"]) == by_name]
         found = found or [one for one in self._candidates if module.split(".")[0] in one["modules"]]
         if not found or normalise(found[0]["name"]) in self.picked:
@@ -250,7 +270,9 @@ class Resolution:
             self._pick(self._newest(fitting), requirement.extras)
             return
         self.unmet_names.add(name)
-        self.unmet.append(_unmet(text.split(";")[0].strip(), wanted_by, present, [one["version"] for one in offered], name))
+        self.unmet.append(
+            _unmet(text.split(";")[0].strip(), wanted_by, present, [one["version"] for one in offered], name)
+        )
 
     def _pick(self, candidate: dict[str, t.Any], extras: t.Iterable[str]) -> None:
         self.picked[normalise(candidate["name"])] = candidate
@@ -276,7 +298,9 @@ def _unmet(text: str, wanted_by: str, present: str | None, offered: list[str], n
             "Take a base image with a fitting %s, or the wheel made for this one" % name,
             "training_image_base",
         )
-    house = "the wheelhouse has only %s" % ", ".join(sorted(offered)) if offered else "the wheelhouse has none that fits"
+    house = (
+        "the wheelhouse has only %s" % ", ".join(sorted(offered)) if offered else "the wheelhouse has none that fits"
+    )
     return finding(
         "requirement-unmet",
         "%s requires `%s`: %s, %s" % (wanted_by, text, has, house),
@@ -301,8 +325,7 @@ def install(request: dict[str, t.Any]) -> dict[str, t.Any]:
     for wheel in wheels:
         resolution.require_all(wheel)
     before = {name: installed_version(name) for name in resolution.picked}
-    _pip(os.path.join(folder, "wheels"), wheels)
-    _pip(os.path.join(folder, "wheelhouse"), list(resolution.picked.values()))
+    _pip(folder, wheels + list(resolution.picked.values()))
     undeclared = _complete_imports(request, resolution, folder)
     findings = resolution.unmet + undeclared
     if findings:
@@ -317,15 +340,17 @@ def install(request: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _pip(folder: str, wheels: list[dict[str, t.Any]]) -> None:
-    """Install exactly these wheels of a folder.
+    """Install exactly these wheels of the build's folder.
 
     What they require was resolved before, so pip needs no index and cannot replace anything else. They are named by
     version, since for a path pip would record that path, which is gone afterwards, in the image.
     """
     if not wheels:
         return
-    command = [sys.executable, "-m", "pip", "install", "--no-index", "--find-links", folder, "--no-deps"]
-    command += ["--force-reinstall", "--no-compile", "--no-cache-dir", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--force-reinstall"]
+    for place in (os.path.join(folder, "wheels"), os.path.join(folder, "wheelhouse")):
+        command += ["--find-links", place] if os.path.isdir(place) else []
+    command += ["--no-compile", "--no-cache-dir", "--disable-pip-version-check"]
     command += ["%s==%s" % (wheel["name"], wheel["version"]) for wheel in wheels]
     # Debian and Ubuntu 24.04 mark their Python as externally managed; older pips do not know the variable.
     environment = _quiet_environment(PIP_BREAK_SYSTEM_PACKAGES="1", PIP_ROOT_USER_ACTION="ignore", PIP_PRE="1")
@@ -354,7 +379,7 @@ def _complete_imports(request: dict[str, t.Any], resolution: Resolution, folder:
     own = {module for wheel in request["wheels"] for module in wheel["modules"]}
     absent: list[str] = []
     for module in request["imports"]:
-        for dummy in range(30):
+        for _attempt in range(30):
             answer = try_import(module, absent)
             missing = answer["missing"]
             if answer["ok"] or not missing or missing in absent:
@@ -365,10 +390,10 @@ def _complete_imports(request: dict[str, t.Any], resolution: Resolution, folder:
             known = set(resolution.picked)
             if resolution.pick_module(missing):
                 new = [resolution.picked[name] for name in sorted(set(resolution.picked) - known)]
-                _pip(os.path.join(folder, "wheelhouse"), new)
+                _pip(folder, new)
                 continue
             absent.append(missing)
-            if normalise(_MODULE_OF.get(missing, missing.split(".")[0])) not in resolution.unmet_names:
+            if normalise(_DISTRIBUTION_OF.get(missing, missing.split(".")[0])) not in resolution.unmet_names:
                 findings.append(_undeclared(module, missing))
     return findings
 
@@ -384,7 +409,7 @@ def _module_not_in_wheel(module: str, missing: str) -> dict[str, str]:
 
 
 def _undeclared(module: str, missing: str) -> dict[str, str]:
-    name = _MODULE_OF.get(missing, missing.split(".")[0])
+    name = _DISTRIBUTION_OF.get(missing, missing.split(".")[0])
     return finding(
         "requirement-undeclared",
         "`import %s` needs the module `%s`, which its wheel does not declare and neither image nor wheelhouse has"
@@ -426,7 +451,14 @@ def _patch_states(request: dict[str, t.Any]) -> list[dict[str, t.Any]]:
         look = seen[name]
         if look is None:
             reason = "; ".join(one["what"] for one in seen["errors"])
-            look = {"path": "", "state": "unreadable", "reason": reason, "line": None, "count": 0, "import_module": None}
+            look = {
+                "path": "",
+                "state": "unreadable",
+                "reason": reason,
+                "line": None,
+                "count": 0,
+                "import_module": None,
+            }
         patches.append(
             {
                 "name": name,
@@ -457,8 +489,7 @@ def try_import(module: str, absent: list[str]) -> dict[str, t.Any]:
             cwd=place,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             timeout=600,
         )
     except subprocess.TimeoutExpired:
@@ -471,7 +502,8 @@ def try_import(module: str, absent: list[str]) -> dict[str, t.Any]:
 def _import_answer(done: t.Any) -> dict[str, t.Any]:
     for line in reversed(done.stdout.decode("utf-8", "replace").splitlines()):
         if line.startswith("MINDCLUSTER-IMPORT "):
-            return json.loads(line[len("MINDCLUSTER-IMPORT ") :])
+            answer: dict[str, t.Any] = json.loads(line[len("MINDCLUSTER-IMPORT ") :])
+            return answer
     tail = done.stderr.decode("utf-8", "replace").strip()[-300:]
     return {"ok": False, "missing": "", "error": "Python ended with code %d: %s" % (done.returncode, tail), "file": ""}
 

@@ -19,7 +19,11 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils import _image
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_rules as rules
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_context import build_context, code_hashes
-from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import Credentials, Engine, stage_result
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import (
+    Credentials,
+    Engine,
+    stage_result,
+)
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_inspect import (
     run_stage,
     stage_request,
@@ -78,7 +82,7 @@ class Request:
         try:
             return Engine(credentials, params["docker_host"] or "")
         except Refused as exc:
-            raise Refused(self.findings + exc.findings)
+            raise Refused(self.findings + exc.findings) from exc
 
     def stage_request(self) -> Json:
         """What the stage inside the image is told."""
@@ -108,7 +112,7 @@ def look(params: t.Mapping[str, t.Any], check_mode: bool) -> Json:
 def pull(params: t.Mapping[str, t.Any]) -> Json:
     """Bring one image into the engine."""
     request = Request(params)
-    request.connect().pull(_parse_base(params["_image"]), request.platform)
+    request.connect().pull(parse_reference(params["_image"], "training_image_base"), request.platform)
     return {}
 
 
@@ -327,7 +331,9 @@ class _Look:
 
     def _probe(self, base_id: str) -> Json:
         request = self.request
-        return run_stage(self.engine, base_id, str(request.base), request.params["python"], "facts", {}, request.platform)
+        return run_stage(
+            self.engine, base_id, str(request.base), request.params["python"], "facts", {}, request.platform
+        )
 
     def _check(self, facts: Json) -> list[Finding]:
         return rules.check_base(str(self.request.base), facts, self.request.plan) + rules.check_wheels(
@@ -455,7 +461,11 @@ def _base_missing(name: str, policy: str) -> Finding:
     if policy == "never":
         remedy += ", or set training_image_pull to missing"
     return Finding(
-        "base-missing", "there is no image `%s`: %s" % (name, asked), "The build starts from it", remedy, "training_image_base"
+        "base-missing",
+        "there is no image `%s`: %s" % (name, asked),
+        "The build starts from it",
+        remedy,
+        "training_image_base",
     )
 
 

@@ -54,7 +54,7 @@ def install_authority(registry: str, pem: str, check: bool, root: str = CERTIFIC
                 "Run with become, or put the certificate there by hand and leave training_image_registry_ca out",
                 "training_image_registry_ca",
             )
-        )
+        ) from exc
     return True
 
 
@@ -67,8 +67,8 @@ def check_insecure(target: Reference, allowed: t.Iterable[str]) -> list[Finding]
             "registry-insecure-refused",
             "the engine does not allow plain HTTP with %s" % target.registry,
             "Only the engine's own configuration can allow it, and only loopback addresses are allowed from the start",
-            'Add {"insecure-registries": ["%s"]} to /etc/docker/daemon.json and restart the engine, or give the registry '
-            "TLS and set training_image_registry_insecure to false" % target.registry,
+            'Add {"insecure-registries": ["%s"]} to /etc/docker/daemon.json and restart the engine, or give the '
+            "registry TLS and set training_image_registry_insecure to false" % target.registry,
             "training_image_registry_insecure",
         )
     ]

@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, nearest
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_rules import check_wheel_contents
 from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import (
+    normalise,
     parse_name,
     parse_sha256,
     read_wheel,
@@ -65,7 +66,7 @@ def collect(
     inventory.warnings += [_unneeded(key, needed) for key in sorted(map(str, given)) if key not in needed]
     inventory.findings += check_wheel_contents(inventory.wheels)
     if wheelhouse:
-        _take_house(inventory, wheelhouse, resolve)
+        _take_house(inventory, wheelhouse, [normalise(key) for key in needed], resolve)
     return inventory
 
 
@@ -120,7 +121,10 @@ def _check_sha256(path: str, wanted: t.Any, where: str) -> list[Finding]:
     return [Finding("wheel-wrong-sha256", what, "The file is not the one that was meant", remedy, where)]
 
 
-def _take_house(inventory: Inventory, wheelhouse: str, resolve: t.Callable[[str], str | None]) -> None:
+def _take_house(
+    inventory: Inventory, wheelhouse: str, named: t.Sequence[str], resolve: t.Callable[[str], str | None]
+) -> None:
+    """Read the wheelhouse, but for other copies of the wheels that are named with a sha256 each."""
     folder = resolve(wheelhouse)
     if not folder or not os.path.isdir(folder):
         inventory.findings.append(
@@ -134,7 +138,10 @@ def _take_house(inventory: Inventory, wheelhouse: str, resolve: t.Callable[[str]
         )
         return
     for name in sorted(os.listdir(folder)):
-        if not name.endswith(".whl") or parse_name(name) is None:
+        parsed = parse_name(name)
+        if parsed is not None and normalise(parsed.name) in named:
+            continue
+        if parsed is None:
             if name.endswith((".tar.gz", ".zip", ".whl")):
                 inventory.warnings.append(_house_skips(name))
             continue

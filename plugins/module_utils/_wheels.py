@@ -76,9 +76,7 @@ class Target:
 
     __slots__ = ("python", "arch", "libc", "libc_version")
 
-    def __init__(
-        self, python: tuple[int, int], arch: str, libc: str = "", libc_version: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, python: tuple[int, int], arch: str, libc: str = "", libc_version: tuple[int, ...] = ()) -> None:
         self.python = python
         self.arch = arch
         self.libc = libc
@@ -140,7 +138,7 @@ def read_wheel(path: str) -> dict[str, t.Any]:
             metadata = _headers(archive, info + "/METADATA")
             wheel = _headers(archive, info + "/WHEEL")
     except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError) as exc:
-        raise Refused(_not_a_wheel(filename, str(exc.args[0] if exc.args else exc)))
+        raise Refused(_not_a_wheel(filename, str(exc.args[0] if exc.args else exc))) from exc
     return {
         "filename": filename,
         "sha256": sha256_of(path),
@@ -249,7 +247,7 @@ def _headers(archive: zipfile.ZipFile, name: str) -> dict[str, list[str]]:
     try:
         raw = archive.read(name)
     except KeyError:
-        raise ValueError("it holds no %s" % name)
+        raise ValueError("it holds no %s" % name) from None
     message = email.parser.HeaderParser().parsestr(raw.decode("utf-8", "replace"))
     headers: dict[str, list[str]] = {}
     for key, value in message.items():

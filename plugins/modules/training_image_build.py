@@ -13,12 +13,13 @@ version_added: 0.1.0
 author:
   - mindcluster.recovery contributors (@mindcluster)
 description:
-  - Builds from a base image of yours. Installs the vendor's wheels, applies the patches that the plan asks for, proves in
-    the finished image that everything landed, and pushes it. What you use afterwards is pinned by digest.
-  - Looks first. The base image is asked for its Python, its C library, its torch and its pip, and every wheel is checked
-    against that. What cannot work is refused before anything is built, all mistakes at once.
-  - Never asks a package index. What the wheels need beyond the base image comes from O(wheelhouse). What is missing is found
-    by reading what the wheels declare and by trying the very imports that the job makes, and it is all listed at once.
+  - Builds from a base image of yours. Installs the vendor's wheels, applies the patches that the plan asks for,
+    proves in the finished image that everything landed, and pushes it. What you use afterwards is pinned by digest.
+  - Looks first. The base image is asked for its Python, its C library, its torch and its pip, and every wheel is
+    checked against that. What cannot work is refused before anything is built, all mistakes at once.
+  - Never asks a package index. What the wheels need beyond the base image comes from O(wheelhouse). What is missing
+    is found by reading what the wheels declare and by trying the very imports that the job makes, and it is all
+    listed at once.
   - Never replaces torch, torch_npu or MindSpore of the base image.
   - Does nothing when nothing has changed. The digest of the base image, the wheels, the wheelhouse, the code that runs
     inside the image and the plan make one hash, which the image carries as label C(mindcluster.recovery.inputs).
@@ -26,8 +27,10 @@ attributes:
   check_mode:
     support: full
     details:
-      - Images may be pulled into the engine, because only a look into the base image shows whether the build would work.
-      - Where something would be built, the build is tried in a container that is thrown away. Nothing is tagged or pushed.
+      - Images may be pulled into the engine, because only a look into the base image shows whether the build would
+        work.
+      - Where something would be built, the build is tried in a container that is thrown away. Nothing is tagged or
+        pushed.
   diff_mode:
     support: full
     details: Shows what goes into the image and the Dockerfile, before and after.
@@ -71,16 +74,16 @@ options:
   python:
     description:
       - The Python inside the image that trains. Where torch is, which wheels fit and what pip installs is asked of it.
-      - A name is looked for in the E(PATH) of the image's configuration; shell profiles and entry points are not run. Name
-        a conda or virtual environment by the full path of its interpreter.
+      - A name is looked for in the E(PATH) of the image's configuration; shell profiles and entry points are not run.
+        Name a conda or virtual environment by the full path of its interpreter.
     type: str
     default: python3
   pull:
     description:
-      - When to pull the base image. V(missing) pulls where the engine does not have it, V(always) asks the registry each time
-        whether it has a newer one, V(never) takes what the engine has.
-      - The image at O(repository) is pulled, whatever stands here, when it exists and the engine does not have it, because
-        only its labels tell what it was built from.
+      - When to pull the base image. V(missing) pulls where the engine does not have it, V(always) asks the registry
+        each time whether it has a newer one, V(never) takes what the engine has.
+      - The image at O(repository) is pulled, whatever stands here, when it exists and the engine does not have it,
+        because only its labels tell what it was built from.
     type: str
     choices: [missing, always, never]
     default: missing
@@ -91,14 +94,15 @@ options:
     default: true
   build_args:
     description:
-      - Build arguments. The usual proxy variables leave no trace in the image; any other one can be read in its history.
+      - Build arguments. The usual proxy variables leave no trace in the image; any other one can be read in its
+        history.
     type: dict
     default: {}
   registry_ca:
     description:
       - Path on the controller of the certificate of the authority that signed the registry's certificate.
-      - It is written to C(/etc/docker/certs.d/REGISTRY/ca.crt) on the builder, where the engine reads it without a restart.
-        That needs root, and an engine on that host.
+      - It is written to C(/etc/docker/certs.d/REGISTRY/ca.crt) on the builder, where the engine reads it without a
+        restart. That needs root, and an engine on that host.
     type: str
   registry_insecure:
     description:
@@ -116,8 +120,8 @@ seealso:
   - module: mindcluster.recovery.training_image_info
   - module: mindcluster.recovery.recovery_plan
 notes:
-  - Wheels are read on the controller and copied to the builder only when something is built. They stay in one layer of the
-    image as files that later layers hide, because the engine's builder has no other way.
+  - Wheels are read on the controller and copied to the builder only when something is built. They stay in one layer
+    of the image as files that later layers hide, because the engine's builder has no other way.
 """
 
 EXAMPLES = r"""
@@ -201,6 +205,7 @@ import typing as t
 from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_steps as steps
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import DOCKER_IMPORT_ERROR

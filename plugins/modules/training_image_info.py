@@ -14,9 +14,11 @@ author:
   - mindcluster.recovery contributors (@mindcluster)
 description:
   - Runs an inspector in a container of the image that has no network and cannot write, and removes the container.
-  - Says for each patch where it is, in which state, and how it was recognised, which is by the syntax tree of the file.
-    Says whether the modules that the job needs can be imported, by importing them. Says which torch and which Python it is.
-  - With O(plan) it fails where something that the plan asks for has not landed, with everything that is missing at once.
+  - Says for each patch where it is, in which state, and how it was recognised, which is by the syntax tree of the
+    file. Says whether the modules that the job needs can be imported, by importing them. Says which torch and which
+    Python it is.
+  - With O(plan) it fails where something that the plan asks for has not landed, with everything that is missing at
+    once.
 attributes:
   check_mode:
     support: full
@@ -38,8 +40,8 @@ options:
   plan:
     description:
       - The plan that the image has to fulfil, as M(mindcluster.recovery.recovery_plan) returns it.
-      - Without it the labels of an image that this collection built say what it has to show, and RV(landed) and RV(missing)
-        tell whether it does. In any other image the patches of release 7.2.RC1 are looked for.
+      - Without it the labels of an image that this collection built say what it has to show, and RV(landed) and
+        RV(missing) tell whether it does. In any other image the patches of release 7.2.RC1 are looked for.
     type: dict
   pull:
     description:
@@ -50,7 +52,8 @@ options:
     default: missing
   python:
     description:
-      - The Python inside the image that trains. Without it the one by which the collection built the image, or C(python3).
+      - The Python inside the image that trains. Without it the one by which the collection built the image, or
+        C(python3).
     type: str
   platform:
     description: Platform to pull where the image exists for several, such as V(linux/arm64).
@@ -119,8 +122,8 @@ python:
   returned: success
 patches:
   description:
-    - Each patch with C(name) (C(run_py) or C(rendezvous)), C(file), C(line), C(state), C(count), C(recognised_by) and, for
-      C(run_py), C(import_module).
+    - Each patch with C(name) (C(run_py) or C(rendezvous)), C(file), C(line), C(state), C(count), C(recognised_by)
+      and, for C(run_py), C(import_module).
     - The states are those of M(mindcluster.recovery.torch_patch_info).
   type: list
   elements: dict
@@ -152,6 +155,7 @@ errors:
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import DOCKER_IMPORT_ERROR
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_inspect import look_into
