@@ -100,7 +100,7 @@ def read_documents(manifests: t.Sequence[str]) -> list[Document]:
 def _loader() -> t.Any:
     """A loader that reads as the API server's own reader does: dates stay text."""
 
-    class Loader(yaml.SafeLoader):
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         pass
 
     Loader.yaml_implicit_resolvers = {

@@ -41,7 +41,7 @@ class TestGenerated:
             assert 0 < pod["terminationGracePeriodSeconds"] < 900
             assert "hostNetwork" not in pod
             assert pod["nodeSelector"]["accelerator-type"] == "module-a3-16"
-            assert set(m["name"] for m in container["volumeMounts"]) == {v["name"] for v in pod["volumes"]}
+            assert {m["name"] for m in container["volumeMounts"]} == {v["name"] for v in pod["volumes"]}
 
     def test_the_npus_of_the_plan_are_made_visible(self) -> None:
         container = container_of(job_of(render(JOB, product="atlas-800t-a2")["text"]), "Worker")
@@ -146,8 +146,8 @@ class TestManyJobs:
         for said in (
             "training_jobs[0]: `nam` is not known", "Did you mean `name`", "`name` is `Upper`", "`workers` is `0`",
             "`X` in `extra_env` is a boolean", "no absolute mountPath", "Did you mean `nfs`", "`image` is not given",
-            "`command` is not given", "none.yaml` does not exist", "is not UTF-8", "did you mean", "both a manifest and",
-            "not by `h`",
+            "`command` is not given", "none.yaml` does not exist", "is not UTF-8", "did you mean",
+            "both a manifest and", "not by `h`",
         ):  # fmt: skip
             assert said.lower() in message.lower(), said
 

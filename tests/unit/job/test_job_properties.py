@@ -21,7 +21,7 @@ PLANS = {
     names: make_plan(names, fault_scheduling=mode)
     for names, mode in itertools.product(["retry", "retry,recover,dump", "elastic-training", "exit"], ["grace"])
 }
-COMMENTS = ["", "   # 说明", ' # a: b, "c"', "\t# tab"]
+COMMENTS = ["", "   # 说明", ' # a: b, "c"', " # 尾"]
 STARTS = ["bash scripts/train_start.sh a", "torchrun train.py", "exec python3 -m torch.distributed.run x.py"]
 ENDS = ["", " 2>&1 | tee log", " > log 2>&1 &\nwait"]
 
@@ -31,7 +31,10 @@ def manifests(draw: t.Any) -> str:
     """A job without anything of recovery in it, written in one of many ways."""
     shift = draw(st.sampled_from([0, 2]))
     quote = draw(st.sampled_from(["", '"', "'"]))
-    comment = lambda: draw(st.sampled_from(COMMENTS))  # noqa: E731 - a name for drawing again and again
+
+    def comment() -> str:
+        return str(draw(st.sampled_from(COMMENTS)))
+
     lines = draw(
         st.sampled_from(
             [[], ["# 注释", ""], ["---"], ["apiVersion: v1", "kind: Service", "metadata: {name: s}", "---"]]

@@ -18,8 +18,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_doc
 
 
 def test_documents_are_read_as_the_api_server_reads_them() -> None:
-    text = "---\nkind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {d: 2026-01-01}}\n---\n"
-    (document,) = read_documents([text])
+    item = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {d: 2026-01-01}}"
+    (document,) = read_documents(["---\nkind: List\napiVersion: v1\nitems:\n- %s\n---\n" % item])
     assert document.title == "ConfigMap `a`"
     assert document.data["data"] == {"d": "2026-01-01"}
 
