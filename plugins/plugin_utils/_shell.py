@@ -46,7 +46,8 @@ _ASSIGNMENT_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*=")
 _WRAPPER_VALUE = re.compile(rb"(0x[0-9a-fA-F]+|[0-9][0-9,.:-]*[smhd]?)\Z")
 # Commands that run the command given as their arguments.
 _WRAPPERS = frozenset(
-    b"exec env nohup time command builtin eval stdbuf timeout nice ionice numactl taskset setsid sudo unbuffer".split()
+    b"exec env nohup time command builtin eval stdbuf timeout nice ionice numactl taskset setsid sudo unbuffer "
+    b"srun".split()
 )
 _WRAPPER_OPTIONS_WITH_VALUE = {
     b"sudo": {b"-u", b"-g", b"-C", b"-h", b"-p"},
@@ -152,6 +153,7 @@ class Source:
         self._collect()
         self._assignments: list[Assignment] | None = None
         self._called: dict[int, bool] = {}
+        self._launches: list[tuple[Launch, Node]] | None = None
 
     def _collect(self) -> None:
         stack = [self.root]
@@ -313,12 +315,11 @@ class Source:
 
     def launches(self) -> list[tuple[Launch, Node]]:
         """All launches with the command node of each; scripts other than the likely ones are left out."""
-        found = []
-        for command in self.nodes("command"):
-            launch = self._launch(command)
-            if launch is not None and not self.dead(command):
-                found.append((launch, command))
-        return _without_unlikely_scripts(found)
+        if self._launches is None:
+            found = [(self._launch(command), command) for command in self.nodes("command")]
+            alive = [(launch, node) for launch, node in found if launch is not None and not self.dead(node)]
+            self._launches = _without_unlikely_scripts(alive)
+        return self._launches
 
     def _launch(self, command: Node) -> Launch | None:
         words = self.words(command)

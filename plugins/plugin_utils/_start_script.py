@@ -58,6 +58,9 @@ STATES = ("present", "absent")
 FLAGS = ("--max_restarts", "--monitor_interval")
 # A start script is a few kilobytes; what is larger is something else, or carries a payload.
 LARGEST = 1024 * 1024
+# People write a few of each. Every launch is compared with every line that may act on it.
+MOST_LAUNCHES = 50
+MOST_ASSIGNMENTS = 100
 
 Launches = list[tuple[Launch, "Node"]]
 Edit = tuple[int, int, bytes]
@@ -304,6 +307,11 @@ class _Adaptation:
         if not found:
             other = next((self._at(item[0].line) for item in every if item[0].kind != "script"), "")
             raise Refused(say.no_launch(self.where, self.framework, other, self._mentions(source)))
+        if len(found) > MOST_LAUNCHES:
+            raise Refused(say.too_complex(self.where, "%d launches" % len(found)))
+        sets = sum(1 for item in source.assignments() if item.name in self.exports)
+        if sets > MOST_ASSIGNMENTS:
+            raise Refused(say.too_complex(self.where, "%d lines that set an owned variable" % sets))
         for line in self._hidden(source):
             self.warnings.append(say.launch_hidden(self._at(line)))
         return found
@@ -362,6 +370,8 @@ class _Adaptation:
 
     def _place_flags(self, arguments: Arguments, source: Source) -> None:
         scans = [arguments.scan_launch(index) for index in range(len(arguments.launches))]
+        for flag, offset in dict.fromkeys(item for scan in scans for item in scan.unclear):
+            self.refusals.append(say.option_unclear(self._at(source.line(offset)), flag, self.wanted[flag]))
         self._correct_flags(arguments, scans, source)
         insertions: dict[tuple[str, int], tuple[Place, list[str]]] = {}
         for index, scan in enumerate(scans):

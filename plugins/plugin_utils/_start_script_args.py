@@ -88,11 +88,13 @@ class Scan:
     """What the words behind a launcher say, up to the training script.
 
     :ivar target: the launch; values that cannot reach it are passed over. None where one value is read by itself.
+    :ivar unclear: options inside an expansion such as C(${A:---max_restarts 3}), with their offset.
     """
 
     target: Node | None = None
     occurrences: list[Occurrence] = dataclasses.field(default_factory=list)
     variables: list[str] = dataclasses.field(default_factory=list)
+    unclear: list[tuple[str, int]] = dataclasses.field(default_factory=list)
     script: bool = False
     pending: str = ""
     option: Piece | None = None
@@ -171,12 +173,24 @@ class Arguments:
         for piece in pieces:
             if found.script:
                 return
+            self._note_unclear(piece, found)
             if found.pending:
                 self._take_value(piece, site, found)
             elif piece.text.startswith("-"):
                 self._take_option(piece, site, found)
             else:
                 self._take_variable(piece, found, inside)
+
+    def _note_unclear(self, piece: Piece, found: Scan) -> None:
+        if "$" in piece.raw or "`" in piece.raw:
+            written = piece.raw.replace("_", "-")
+            found.unclear.extend((name, piece.start) for flag, name in self.flags.items() if flag in written[1:])
+
+    def _note_opaque(self, values: list[Held], found: Scan) -> None:
+        """A variable whose words do not arrive as they are written, such as C($A) of an array."""
+        for held in values:
+            written = held.fact.raw.replace("_", "-")
+            found.unclear.extend((name, held.fact.value_start) for flag, name in self.flags.items() if flag in written)
 
     def _take_value(self, piece: Piece, site: str, found: Scan) -> None:
         option, flag = found.option, self.flags.get(found.pending)
@@ -203,6 +217,7 @@ class Arguments:
             return
         known = self._values(name, found.target)
         if not self._split_on_use(piece.raw, known):
+            self._note_opaque(known, found)
             first = [inner.text for held in known for inner in pieces_of_value(self.source, held.value)][:1]
             found.script = not (first and first[0].startswith("-"))
             return

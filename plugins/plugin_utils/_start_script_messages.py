@@ -78,6 +78,26 @@ def too_large(where: str, size: int, largest: int) -> Finding:
     )
 
 
+def too_complex(where: str, count: str) -> Finding:
+    return Finding(
+        "script-too-complex",
+        "It has %s" % count,
+        "A start script has a few at most; this one was made by a program, or is no start script",
+        "Name the script that starts training, or adapt what generates it",
+        where,
+    )
+
+
+def option_unclear(where: str, flag: str, wanted: str) -> Finding:
+    return Finding(
+        "option-unclear",
+        "%s stands inside an expansion, or in a variable whose words do not arrive one by one" % flag,
+        "Which value the launcher gets is known only when the script runs; it has to be %s" % wanted,
+        "Write %s as an option of its own, in a plain string used as $NAME or an array used as ${NAME[@]}" % flag,
+        where,
+    )
+
+
 def crlf_refused(where: str, line: int) -> Finding:
     return Finding(
         "crlf",

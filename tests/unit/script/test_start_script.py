@@ -324,8 +324,29 @@ def test_five_megabytes_are_refused_at_once(pytorch_plan):
 
 
 def test_a_long_script_is_adapted(pytorch_plan):
-    text = 'echo "line"; A=1\n' * 12000 + RUN
+    text = 'echo "line"; A=1\n' * 3000 + RUN
     assert adapt_script(text, pytorch_plan).text.count("--max_restarts 5") == 1
+
+
+@pytest.mark.parametrize("text", [RUN * 200, "export HCCL_ASYNC_ERROR_HANDLING=1\n" * 400 + RUN])
+def test_generated_monsters_are_refused_at_once(text, pytorch_plan):
+    assert codes(refused(text, pytorch_plan)) == ["script-too-complex"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'D="${D:---nnodes 1 --max_restarts 3}"\ntorchrun $D train.py\n',
+        'D="--nnodes 1 $(echo --max-restarts 3)"\ntorchrun $D train.py\n',
+        "\ntorchrun ${A:---max_restarts 3} train.py\n",
+        'A=(--nnodes 1)\nA="--max_restarts 3"\ntorchrun $A train.py\n',
+        "A=(--max_restarts 3)\ntorchrun $A train.py\n",
+    ],
+)
+def test_an_option_inside_an_expansion_is_refused(text, pytorch_plan):
+    (finding,) = refused(text, pytorch_plan)
+    assert finding.code == "option-unclear"
+    assert "--max_restarts" in finding.what
 
 
 def test_deep_nesting_is_no_problem(pytorch_plan):
