@@ -30,11 +30,12 @@ class ActionModule(ActionBase):
         arguments = dict(self._task.args)
         # On another machine the file could not be read while the module runs.
         watched = self._connection.transport == "local" and not self._task.async_val
+        watched = watched and "progress_file" not in arguments
         with _shown() if watched else contextlib.nullcontext() as path:
             if path:
-                arguments["_progress"] = path
+                arguments["progress_file"] = path
             answer = self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
-        answer.get("invocation", {}).get("module_args", {}).pop("_progress", None)
+        answer.get("invocation", {}).get("module_args", {}).pop("progress_file", None)
         result.update(answer)
         return result
 

@@ -40,8 +40,8 @@ _value:
   type: str
 """
 
-import collections.abc as abc
 import typing as t
+from collections import abc
 
 import yaml
 from ansible.errors import AnsibleFilterError

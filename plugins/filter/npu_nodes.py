@@ -68,8 +68,8 @@ _value:
   type: dict
 """
 
-import collections.abc as abc
 import typing as t
+from collections import abc
 
 from ansible.errors import AnsibleFilterError
 

@@ -279,7 +279,7 @@ def _refuse_missing_files(params: Params) -> None:
                 "kube-host-invalid",
                 "`%s` is no address of an API server" % host,
                 "It must say how to connect",
-                "Write it with its scheme and port, for example `https://%s:6443`" % str(host).split(":")[0],
+                "Write it with its scheme and port, for example `https://%s:6443`" % str(host).partition(":")[0],
                 "host",
             )
         )

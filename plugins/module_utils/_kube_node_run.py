@@ -60,7 +60,7 @@ def label_nodes(params: Params, check_mode: bool) -> dict[str, t.Any]:
         for change in (change_of(request, found.states[name], params["prune"]) for name, request in requests.items())
         if change is not None
     ]
-    progress = ProgressFile(params.get("_progress"))
+    progress = ProgressFile(params.get("progress_file"))
     outcome = Patcher(client, params["workers"], dry_run=check_mode, progress=progress).run(changes)
     return dict(_result(len(requests), outcome), elapsed=round(time.monotonic() - started, 3))
 

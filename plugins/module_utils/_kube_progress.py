@@ -13,7 +13,7 @@ import time
 import typing as t
 
 #: Seconds between two reports.
-EVERY = 2.0
+EVERY = 5.0
 
 
 class ProgressFile:

@@ -32,7 +32,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: The patches are sent with C(dryRun=All): the server checks them, rights included, and stores nothing.
+    details: The patches are sent with C(dryRun=All). The server checks them, rights included, and stores nothing.
   diff_mode:
     support: full
   idempotent:
@@ -75,6 +75,11 @@ options:
     description: How many patches are under way at once, from 1 to 128.
     type: int
     default: 16
+  progress_file:
+    description:
+      - File into which the module writes every few seconds how many nodes are done, and of how many. Where the module
+        runs on the controller, Ansible sets it by itself and shows a line for each.
+    type: path
 seealso:
   - module: mindcluster.recovery.node_labels_info
 """
@@ -193,8 +198,7 @@ def main() -> None:
         "nodes": NODES_SPEC,
         "prune": {"type": "bool", "default": False},
         "workers": {"type": "int", "default": 16},
-        # The action plugin's own, see there.
-        "_progress": {"type": "path"},
+        "progress_file": {"type": "path"},
     }
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)

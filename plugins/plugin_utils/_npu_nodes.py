@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-import collections.abc as abc
 import typing as t
+from collections import abc
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import KUBERNETES_ARCH, checked_requests

@@ -254,12 +254,12 @@ def test_progress_is_told_while_the_work_is_going_on(tmp_path: Path, monkeypatch
     seen: list[tuple[int, int] | None] = []
     with FakeApi({"node-%d" % number: {} for number in range(20)}) as api:
         api.fault = lambda method, path, number: seen.append(_kube_progress.read_progress(str(told)))
-        label_nodes(params(api, dict.fromkeys(api.nodes, WORKER), _progress=str(told)), check_mode=False)
+        label_nodes(params(api, dict.fromkeys(api.nodes, WORKER), progress_file=str(told)), check_mode=False)
     assert _kube_progress.read_progress(str(told)) == (20, 20)
     assert any(entry is not None and 0 < entry[0] < 20 for entry in seen)
 
 
 def test_progress_that_cannot_be_written_stops_nothing(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_kube_progress, "EVERY", 0.0)
-    result = label_nodes(params(api, {"worker-1": WORKER}, _progress="/nowhere/progress"), check_mode=False)
+    result = label_nodes(params(api, {"worker-1": WORKER}, progress_file="/nowhere/progress"), check_mode=False)
     assert result["failed_nodes"] == []
