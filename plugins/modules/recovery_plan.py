@@ -59,10 +59,15 @@ options:
       - Without it RV(plan.image.rendezvous) is V(auto), and the patcher looks into torch itself.
     type: raw
   torch_npu_version:
-    description: Version of torch_npu in the image, in quotes.
+    description:
+      - Version of torch_npu in the image, in quotes. Either its own (V(2.6.0.post3)) or that of its release (V(7.2.0)).
     type: raw
   cann_version:
-    description: Version of CANN in the image, such as V(8.3.RC1).
+    description:
+      - Version of CANN in the image, such as V(8.3.RC1).
+      - Versions that the vendor's tables exclude together with each other are refused, such as a CANN older than the one
+        that torch_npu was built for. Versions of which the tables say nothing are warned about. Only what is given is
+        judged.
     type: raw
   python_version:
     description: Version of Python in the image, in quotes.
@@ -97,6 +102,10 @@ options:
 seealso:
   - module: mindcluster.recovery.torch_patch
   - module: mindcluster.recovery.node_labels
+  - plugin: mindcluster.recovery.recovery_table
+    plugin_type: filter
+  - plugin: mindcluster.recovery.recovery_job_errors
+    plugin_type: filter
 """
 
 EXAMPLES = r"""
@@ -120,8 +129,21 @@ plan:
       C(rendezvous) (C(patch), C(native), C(runtime), C(auto) or C(none)). C(job) has C(labels), C(annotations), C(env),
       C(exports), C(args), C(ports), C(node_selector), C(resource). C(script) has C(torchrun_args) and C(exports).
       C(node_labels) has the labels of C(master) and C(worker). C(warnings) each have a code, what, where, why and remedy.
+    - C(image.wheel_patterns) has glob patterns of the vendor's file names for each wheel. C(job.operator_env) has the
+      variables that the operator of the release injects by itself, C(job.operator_env_note) what a different value of the
+      user's does there. C(job.adjustable) names what the user may choose the value of, C(job.surplus) the switches of
+      strategies that are not asked for.
   type: dict
   returned: success
+  contains:
+    explain:
+      description:
+        - What is tried at a fault. For each of C(chip-memory), C(chip-network), C(process), C(pod), C(node) and C(rank0-node)
+          a list C(attempts) in their order, and C(end), what happens where none has helped. An attempt has C(strategy),
+          C(needs) (a list of texts) and C(otherwise), where it goes on if it fails.
+        - P(mindcluster.recovery.recovery_table#filter) renders it as a Markdown table.
+      type: dict
+      returned: success
   sample:
     strategies: [retry]
     image:

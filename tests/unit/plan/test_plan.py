@@ -313,7 +313,7 @@ _LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | 
 _VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(_KEYS, _VALUES))
 def test_any_input_gives_a_plan_or_clear_errors(raw: dict) -> None:
     try:
