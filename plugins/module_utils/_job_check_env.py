@@ -227,7 +227,7 @@ def fits(entry: t.Mapping[str, t.Any], value: t.Any) -> bool:
         return _port(value)
     if name == ELASTIC_WAIT:
         return value.isdigit() and value.isascii() and 60 <= int(value) <= 3600
-    return value.strip("'\"") == entry["value"]
+    return value.strip("'\"") == str(entry["value"])
 
 
 def _port(value: t.Any) -> bool:

@@ -41,7 +41,7 @@ class Release(t.NamedTuple):
     """
 
     name: str
-    wheels: dict[str, tuple[str, ...]]
+    wheels: t.Mapping[str, tuple[str, ...]]
     run_py_import: str
     rendezvous_at_run_time: bool
     fault_scheduling: str

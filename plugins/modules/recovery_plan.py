@@ -20,7 +20,8 @@ description:
     has no list of legal values, so a mistake shows only at the fault. Every mistake is reported in one run.
   - Reads nothing from the target and changes nothing.
 notes:
-  - Vendor facts are those of the MindCluster pages on resumable training and of the code of ascend-operator and clusterd
+  - Vendor facts are those of the MindCluster pages on resumable training and of the code of ascend-operator and
+    clusterd
     at the tag of each release.
 extends_documentation_fragment:
   - mindcluster.recovery._attributes
@@ -38,8 +39,10 @@ options:
   strategies:
     description:
       - Recovery strategies, as a list or as one text with commas and no blanks. The order does not matter.
-      - V(retry) is process-level online recovery, V(recover-in-place) restarts the faulty process in its Pod, V(recover)
-        replaces the faulty Pod and keeps the other processes, V(elastic-training) goes on with fewer ranks (PyTorch only),
+      - V(retry) is process-level online recovery, V(recover-in-place) restarts the faulty process in its Pod,
+        V(recover)
+        replaces the faulty Pod and keeps the other processes, V(elastic-training) goes on with fewer ranks (PyTorch
+        only),
         V(dump) saves a dying checkpoint, V(exit) ends the training.
       - A blank, an upper-case letter, an unknown word or a word given twice is refused with the nearest legal value.
     type: raw
@@ -65,7 +68,8 @@ options:
   cann_version:
     description:
       - Version of CANN in the image, such as V(8.3.RC1).
-      - Versions that the vendor's tables exclude together with each other are refused, such as a CANN older than the one
+      - Versions that the vendor's tables exclude together with each other are refused, such as a CANN older than the
+        one
         that torch_npu was built for. Versions of which the tables say nothing are warned about. Only what is given is
         judged.
     type: raw
@@ -128,9 +132,11 @@ plan:
     - C(strategies) stand in clusterd's order of preference. C(image) has C(wheels), C(imports), C(run_py_import) and
       C(rendezvous) (C(patch), C(native), C(runtime), C(auto) or C(none)). C(job) has C(labels), C(annotations), C(env),
       C(exports), C(args), C(ports), C(node_selector), C(resource). C(script) has C(torchrun_args) and C(exports).
-      C(node_labels) has the labels of C(master) and C(worker). C(warnings) each have a code, what, where, why and remedy.
+      C(node_labels) has the labels of C(master) and C(worker). C(warnings) each have a code, what, where, why and
+      remedy.
     - C(image.wheel_patterns) has glob patterns of the vendor's file names for each wheel. C(job.operator_env) has the
-      variables that the operator of the release injects by itself, C(job.operator_env_note) what a different value of the
+      variables that the operator of the release injects by itself, C(job.operator_env_note) what a different value of
+      the
       user's does there. C(job.adjustable) names what the user may choose the value of, C(job.surplus) the switches of
       strategies that are not asked for.
   type: dict
@@ -138,7 +144,8 @@ plan:
   contains:
     explain:
       description:
-        - What is tried at a fault. For each of C(chip-memory), C(chip-network), C(process), C(pod), C(node) and C(rank0-node)
+        - What is tried at a fault. For each of C(chip-memory), C(chip-network), C(process), C(pod), C(node) and
+          C(rank0-node)
           a list C(attempts) in their order, and C(end), what happens where none has helped. An attempt has C(strategy),
           C(needs) (a list of texts) and C(otherwise), where it goes on if it fails.
         - P(mindcluster.recovery.recovery_table#filter) renders it as a Markdown table.
@@ -164,6 +171,7 @@ errors:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import KEYS, build_plan
 

@@ -18,7 +18,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 _BASE: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(_BASE):  # type: ignore[misc]
+class _Loader(_BASE):
     """Refuses a key that stands twice in one mapping: the parser would take the later one in silence."""
 
     def construct_mapping(self, node: t.Any, deep: bool = False) -> dict[t.Any, t.Any]:
