@@ -35,7 +35,9 @@ TORCH = "2.13.0"
 
 sys.path.insert(0, str(HERE.parent / "unit" / "torch_patch"))
 
-from torch_shapes import Site, vendor_sed  # noqa: E402 it lies beside the unit tests
+# The unit tests' folder is no package.
+from torch_files import Index  # noqa: E402
+from torch_shapes import Site, vendor_sed  # noqa: E402
 
 Record = list[dict[str, t.Any]]
 
@@ -63,25 +65,40 @@ def installation(download: bool) -> pathlib.Path:
     complete = folder / "complete"
     if complete.exists():
         return python
+    require_at_hand(folder, download)
     print("making %s" % folder, flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    wanted = "torch==" + TORCH
-    report = [str(python), "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-", wanted]
-    done = subprocess.run(report, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failed("pip finds no torch %s for Python %s:\n%s" % (TORCH, sys.version.split()[0], done.stderr.strip()))
-    items = json.loads(done.stdout)["install"]
-    fetched = [item["metadata"] for item in items if not item["download_info"]["url"].startswith("file:")]
-    if any(item["name"] == "torch" for item in fetched) and not download:
-        names = "\n".join("  %s %s" % (item["name"], item["version"]) for item in fetched)
-        raise NotAtHand(
-            "The proof needs torch %s, which is not at hand. It would be fetched from the package index into\n%s, "
-            "some gigabytes where that is a build with CUDA:\n%s\nRun `make prove DOWNLOAD=1` to do that, or put the "
-            "wheel of the CPU build into a folder that pip looks in (find-links)." % (TORCH, folder, names)
-        )
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", wanted], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "torch==" + TORCH], check=True)
     complete.touch()
     return python
+
+
+def require_at_hand(folder: pathlib.Path, download: bool) -> None:
+    """Says what would be fetched, before anything is.
+
+    :raises NotAtHand: pip would fetch torch, and nobody has said that it may.
+    :raises Failed: there is no such torch.
+    """
+    index = Index()
+    link = index.wheel_for_this_python(TORCH)
+    if link is None:
+        raise Failed("pip finds no torch %s for Python %s" % (TORCH, sys.version.split()[0]))
+    if link.is_file:
+        return
+    needs = "\n".join("  " + need for need in index.needs(link))
+    words = "torch %s is not at hand. pip would fetch into %s\n  %s, %d MB, and what it needs:\n%s" % (
+        TORCH,
+        folder,
+        link.filename,
+        index.size(link) // 1000000,
+        needs,
+    )
+    if not download:
+        raise NotAtHand(
+            "%s\nRun `make prove DOWNLOAD=1` to do that, or put the wheel of the CPU build into a folder that pip looks "
+            "in (find-links)." % words
+        )
+    print(words, flush=True)
 
 
 def patcher(python: pathlib.Path, verb: str) -> dict[str, t.Any]:

@@ -22,6 +22,7 @@ import zipfile
 from pip._internal.commands import create_command
 from pip._internal.models.target_python import TargetPython
 from pip._internal.network.lazy_wheel import LazyZipOverHTTP
+from pip._vendor.packaging.specifiers import SpecifierSet
 
 if t.TYPE_CHECKING:
     from pip._internal.models.link import Link
@@ -81,6 +82,24 @@ class Index:
                 if candidate.link.is_wheel and not version.is_prerelease and not version.is_postrelease:
                     found.setdefault(version.base_version, candidate.link)
         return {version: link for version, link in found.items() if release_tuple(version) >= OLDEST}
+
+    def wheel_for_this_python(self, version: str) -> Link | None:
+        """The wheel of a release that pip would install for the Python that runs this; nothing: there is none."""
+        finder = self._command._build_package_finder(self._options, self._session)
+        candidate = finder.find_best_candidate("torch", SpecifierSet("==" + version)).best_candidate
+        return t.cast("Link", candidate.link) if candidate else None
+
+    def needs(self, link: Link) -> list[str]:
+        """What a wheel on the index says that it needs, read without fetching the rest of it."""
+        with LazyZipOverHTTP(link.url_without_fragment, self._session) as lazy, zipfile.ZipFile(lazy) as archive:
+            name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+            metadata = archive.read(name).decode("utf-8")
+        lines = [line.partition(": ")[2] for line in metadata.splitlines() if line.startswith("Requires-Dist: ")]
+        return [line for line in lines if "extra ==" not in line]
+
+    def size(self, link: Link) -> int:
+        """A wheel's size in bytes, as the server says."""
+        return int(self._session.head(link.url_without_fragment).headers["Content-Length"])
 
     def read(self, link: Link) -> dict[str, bytes]:
         """The files out of a wheel, without fetching the rest of it."""
