@@ -12,6 +12,7 @@ and U(https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run).
 
 from __future__ import annotations
 
+import re
 import time
 import typing as t
 from urllib.parse import quote
@@ -28,6 +29,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_doc
 FIELD_MANAGER = "mindcluster.recovery"
 APPLY_TYPE = "application/apply-patch+yaml"
 _JOB_GROUP = "mindxdl.gitee.com"
+# How the server names a field that its schema does not know, in the message of a status 500 up to 1.20.
+_UNDECLARED = re.compile(r"\.(\S+): field not declared in schema")
 
 
 class Step:
@@ -209,6 +212,9 @@ class Applier:
         conflicts = [cause for cause in causes if cause.get("reason") == "FieldManagerConflict"]
         if exc.status == 409 and conflicts:
             return [_conflict(document, conflicts)]
+        undeclared = _UNDECLARED.findall(exc.message)
+        if undeclared:
+            return [_pruned(document, field) for field in undeclared]
         if exc.status == 404 and exc.details.get("kind") == "namespaces":
             return [_no_namespace(document)]
         return [_located(explain_api_error(exc, "apply the %s" % document.title), document)]
@@ -299,9 +305,9 @@ def _conflict(document: Document, causes: t.Sequence[t.Mapping[str, str]]) -> Fi
 
 def _pruned(document: Document, field: str) -> Finding:
     return Finding(
-        "field-dropped",
-        "the cluster would drop the field `%s` of the %s in silence" % (field, document.title),
-        "Its schema does not know it; most likely it is misspelt or stands in the wrong place",
+        "field-unknown",
+        "the cluster does not know the field `%s` of the %s" % (field, document.title),
+        "It is refused or dropped in silence; most likely it is misspelt or stands in the wrong place",
         "Correct or remove the field (`kubectl explain %s`)" % document.kind.lower(),
         document.where,
     )
