@@ -163,15 +163,18 @@ class Environment:
             if word.name in self.exports:
                 self._look_at_env_word(word, word.command.id in ours)
         for _launch, command in self.launches:
-            words = [word.text for word in self.source.words(command)]
-            if words[0].rpartition("/")[2] not in _RUNNERS:
-                continue
-            for previous, word in itertools.pairwise(words):
-                dropped = word if previous in ("-u", "--unset") else word.partition("--unset=")[2]
-                if dropped in self.exports and "env" in words:
-                    self._doubt(dropped, command, "`env -u` takes it away from the launcher")
-                if previous.endswith("env") and word in ("-i", "-", "--ignore-environment") and self.exports:
-                    self._doubt(next(iter(self.exports)), command, "`env -i` takes all exports away from the launcher")
+            self._look_at_env_options(command)
+
+    def _look_at_env_options(self, command: Node) -> None:
+        words = [word.text for word in self.source.words(command)]
+        if words[0].rpartition("/")[2] not in _RUNNERS:
+            return
+        for previous, word in itertools.pairwise(words):
+            dropped = word if previous in ("-u", "--unset") else word.partition("--unset=")[2]
+            if dropped in self.exports and "env" in words:
+                self._doubt(dropped, command, "`env -u` takes it away from the launcher")
+            if previous.endswith("env") and word in ("-i", "-", "--ignore-environment") and self.exports:
+                self._doubt(next(iter(self.exports)), command, "`env -i` takes all exports away from the launcher")
 
     def _look_at_env_word(self, word: EnvWord, ours: bool) -> None:
         number = self._ordinals["env:" + word.name] = self._ordinals.get("env:" + word.name, 0) + 1
@@ -246,7 +249,7 @@ class Environment:
 
     def late_unsets(self, anchor: Node) -> list[Undecidable]:
         """Lines behind the block, which stands before the anchor, that take an owned variable away again."""
-        found = []
+        found: list[Undecidable] = []
         for node, names in self._unsets():
             same_code = _function_around(node) == _function_around(anchor)
             early = same_code and node.start_byte < anchor.start_byte
