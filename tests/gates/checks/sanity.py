@@ -20,6 +20,8 @@ from .step import BUILD, CHECKOUT, VENV, Count, Step
 from parts import paths  # isort: skip
 
 COPY = BUILD / "sanity" / "ansible_collections" / "mindcluster" / "recovery"
+# What tests and examples feed in stands for a user's files, and is written the way users write.
+DATA = re.compile(r"^(tests|molecule|examples)/.*\b(fixtures|files)/")
 BOOTSTRAP = '''\
 """Stands in for the script that ansible-test would fetch: installs pip from the wheel beside it."""
 import pathlib
@@ -55,12 +57,12 @@ def _make_ready() -> None:
 
 
 def _copy() -> None:
-    """Copy what git knows or would take, as it is in the working tree."""
+    """Copy what git knows or would take, as it is in the working tree, without the data of tests."""
     shutil.rmtree(COPY, ignore_errors=True)
     listing = _git(CHECKOUT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in filter(None, listing.split("\0")):
         source = CHECKOUT / name
-        if source.exists():
+        if source.exists() and not DATA.match(name):
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, COPY / name, follow_symlinks=False)
     _git(COPY, "init", "-q")
