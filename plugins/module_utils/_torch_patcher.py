@@ -31,6 +31,7 @@ import argparse
 import ast
 import contextlib
 import errno
+import functools
 import glob
 import hashlib
 import importlib.machinery
@@ -386,8 +387,9 @@ class Look:
         self.problem = problem
 
 
+@functools.lru_cache(maxsize=16)
 def parse(data: bytes) -> ast.Module:
-    """The syntax tree of a file's bytes.
+    """The syntax tree of a file's bytes; the same few texts are asked for again and again on the way to a decision.
 
     :raises Unparsable: it is no Python for this interpreter.
     """

@@ -20,6 +20,11 @@ from torch_shapes import Site
 HEADER = ("torch", "version.py", "run.py", "rendezvous.py", "aarch64", "again", "undone", "after sed x1", "x2", "x3")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # pip's own, and its business.
+    config.addinivalue_line("filterwarnings", "ignore:pkg_resources is deprecated as an API:DeprecationWarning")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each release that the package index has, today."""
     if "release" in metafunc.fixturenames:

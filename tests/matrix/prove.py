@@ -95,8 +95,8 @@ def require_at_hand(folder: pathlib.Path, download: bool) -> None:
     )
     if not download:
         raise NotAtHand(
-            "%s\nRun `make prove DOWNLOAD=1` to do that, or put the wheel of the CPU build into a folder that pip looks "
-            "in (find-links)." % words
+            "%s\nRun `make prove DOWNLOAD=1` to do that, or put the wheel of the CPU build into a folder "
+            "that pip looks in (find-links)." % words
         )
     print(words, flush=True)
 
