@@ -41,7 +41,10 @@ def build_once(label: str, target: Path, recipe: t.Callable[[Workbench], Path]) 
         log = paths.logs() / f"{target.name}.log"
         log.unlink(missing_ok=True)
         say(f"{label}: building (log: {log})")
-        folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=paths.made(paths.cache() / "work")))
+        work = paths.made(paths.cache() / "work")
+        for leftover in work.glob(f"{target.name}.*"):  # of a run that was killed: the lock is ours
+            _remove(leftover)
+        folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=work))
         try:
             _publish(recipe(Workbench(folder, log)), target)
         except BaseException:

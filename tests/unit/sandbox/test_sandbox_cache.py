@@ -56,6 +56,17 @@ def test_a_failed_build_leaves_nothing_and_shows_the_end_of_its_log() -> None:
     assert not list((paths.cache() / "work").iterdir())
 
 
+def test_what_a_killed_run_left_is_cleared_away() -> None:
+    leftover = paths.made(paths.cache() / "work" / "thing.killed")
+
+    def recipe(bench: Workbench) -> Path:
+        (bench.folder / "result").write_text("whole")
+        return bench.folder / "result"
+
+    cache.build_once("thing", paths.cache() / "thing", recipe)
+    assert not leftover.exists()
+
+
 def test_the_cache_follows_the_users_setting(tmp_path: Path) -> None:
     assert paths.cache() == tmp_path / "mindcluster-recovery"
 
