@@ -161,9 +161,9 @@ class ActionModule(ActionBase):
         """
         arguments = dict(self._task.args)
         plan = self._arg("plan")
-        arguments.update(
+        arguments["plan"] = {key: plan.get(key) for key in ("image", "torch_version", "arch")}
+        arguments["_handover"] = dict(
             internal,
-            plan={key: plan.get(key) for key in ("image", "torch_version", "arch")},
             _step=step,
             _findings=[finding.as_dict() for finding in inventory.findings],
             _wheels=inventory.wheels,

@@ -354,9 +354,9 @@ def _pip(folder: str, wheels: list[dict[str, t.Any]]) -> None:
     command += ["%s==%s" % (wheel["name"], wheel["version"]) for wheel in wheels]
     # Debian and Ubuntu 24.04 mark their Python as externally managed; older pips do not know the variable.
     environment = _quiet_environment(PIP_BREAK_SYSTEM_PACKAGES="1", PIP_ROOT_USER_ACTION="ignore", PIP_PRE="1")
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     output = done.stdout.decode("utf-8", "replace")
-    print(output)
+    sys.stdout.write(output + "\n")
     if done.returncode:
         raise Stop([_pip_failed(wheels, output)])
 
@@ -491,6 +491,7 @@ def try_import(module: str, absent: list[str]) -> dict[str, t.Any]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=600,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return {"ok": False, "missing": "", "error": "the import did not end within 600 seconds", "file": ""}
@@ -537,7 +538,7 @@ def run(mode: str, request: dict[str, t.Any]) -> int:
         answer = {"ok": True, "result": _MODES[mode](request)}
     except Stop as exc:
         answer, code = {"ok": False, "findings": exc.findings}, 1
-    print("\n" + MARKER + json.dumps(answer, sort_keys=True))
+    sys.stdout.write("\n" + MARKER + json.dumps(answer, sort_keys=True) + "\n")
     sys.stdout.flush()
     return code
 
@@ -556,4 +557,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

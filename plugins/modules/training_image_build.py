@@ -116,6 +116,9 @@ options:
     type: list
     elements: str
     default: []
+  _handover:
+    description: What the action plugin of this module hands over from step to step. Leave it alone.
+    type: dict
 seealso:
   - module: mindcluster.recovery.training_image_info
   - module: mindcluster.recovery.recovery_plan
@@ -210,17 +213,17 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils import _image
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import DOCKER_IMPORT_ERROR
 
-# Options that only the action plugin sets: the step to take, and what it found out before.
-_INTERNAL: dict[str, t.Any] = {
-    "_step": {"type": "str", "choices": ["look", "pull", "trial", "build", "push"]},
-    "_findings": {"type": "list", "elements": "dict"},
-    "_wheels": {"type": "dict"},
-    "_wheelhouse": {"type": "list", "elements": "dict"},
-    "_ca_pem": {"type": "str"},
-    "_image": {"type": "str"},
-    "_pulled": {"type": "list", "elements": "str"},
-    "_look": {"type": "dict"},
-}
+# The keys of the option that only the action plugin sets: the step to take, and what it found out before.
+_HANDED_OVER: tuple[str, ...] = (
+    "_step",  # look, pull, trial, build or push
+    "_findings",  # mistakes that were found on the controller
+    "_wheels",  # by key, what was read from each wheel, with its path on the builder
+    "_wheelhouse",  # the same as a list
+    "_ca_pem",  # the authority's certificate
+    "_image",  # the image to pull
+    "_pulled",  # what was pulled already
+    "_look",  # what the look returned
+)
 
 
 def argument_spec() -> dict[str, t.Any]:
@@ -241,7 +244,7 @@ def argument_spec() -> dict[str, t.Any]:
         "registry_insecure": {"type": "bool", "default": False},
         "platforms": {"type": "list", "elements": "str", "default": []},
         "docker_host": {"type": "str"},
-        **_INTERNAL,
+        "_handover": {"type": "dict"},
     }
 
 
@@ -259,10 +262,11 @@ def hide_proxy_passwords(module: AnsibleModule) -> None:
 
 
 def take_step(module: AnsibleModule) -> dict[str, t.Any]:
-    step = module.params["_step"]
-    if step == "look":
-        return steps.look(module.params, module.check_mode)
-    return {"pull": steps.pull, "trial": steps.trial, "build": steps.build, "push": steps.push}[step](module.params)
+    handed_over = module.params["_handover"]
+    params = dict(module.params, **{key: handed_over.get(key) for key in _HANDED_OVER})
+    if params["_step"] == "look":
+        return steps.look(params, module.check_mode)
+    return {"pull": steps.pull, "trial": steps.trial, "build": steps.build, "push": steps.push}[params["_step"]](params)
 
 
 def main() -> None:
@@ -270,7 +274,7 @@ def main() -> None:
     hide_proxy_passwords(module)
     if DOCKER_IMPORT_ERROR:
         module.fail_json(msg=missing_required_lib("docker"), exception=DOCKER_IMPORT_ERROR)
-    if not module.params["_step"]:
+    if not module.params["_handover"]:
         module.fail_json(msg="This module runs only through its action plugin: call it as a task, by its full name.")
     try:
         module.exit_json(changed=False, step=take_step(module))

@@ -13,7 +13,7 @@ from wheel_files import write_wheel
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _wheel_inventory, _wheels
 
-NEEDED = ["mindx_elastic", "mindio_ttp"]
+NEEDED = ("mindx_elastic", "mindio_ttp")
 
 
 def resolve(path: str) -> str | None:
