@@ -22,7 +22,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove molecule test clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove molecule test bench-nodes bench-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,12 @@ molecule: setup ## every scenario, on the real engine, registry and API server; 
 
 test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
 	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit matrix proof molecule
+
+bench-nodes: setup ## label 5,000 Nodes in every way and compare
+	$(call timed,bench-nodes,$(PYTHON) $(SANDBOX) run --with kube -- .venv/bin/python tests/bench/nodes.py)
+
+bench-check: env ## check 1,000 manifests and compare with kubernetes_validate
+	$(call timed,bench-check,.venv/bin/python tests/bench/job_check.py)
 
 clean: ## remove what was built inside the checkout; the cache folder and .venv stay
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output

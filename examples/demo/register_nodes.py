@@ -20,7 +20,10 @@ KUBERNETES_ARCH = {"aarch64": "arm64", "x86_64": "amd64"}
 
 def hosts_of(inventory: dict, group: str) -> list[str]:
     entry = inventory.get(group, {})
-    return [*entry.get("hosts", []), *(host for child in entry.get("children", []) for host in hosts_of(inventory, child))]
+    return [
+        *entry.get("hosts", []),
+        *(host for child in entry.get("children", []) for host in hosts_of(inventory, child)),
+    ]
 
 
 def main() -> None:

@@ -11,18 +11,18 @@ version_added: 0.1.0
 author:
   - mindcluster.recovery contributors (@mindcluster)
 description:
-  - Turns the registered result of a module into rows for P(mindcluster.recovery.verify_table#filter), each with C(piece),
-    C(state) (C(ok), C(warning), C(differs), C(failed) or C(pending)) and C(seen).
+  - Turns the registered result of a module into rows for P(mindcluster.recovery.verify_table#filter).
+  - Each row has C(piece), C(state) (C(ok), C(warning), C(differs), C(failed) or C(pending)) and C(seen).
 options:
   _input:
-    description: The registered result; for the part V(plan), the plan.
-    type: dict
+    description: The registered result; for the part V(plan) the plan, for V(deviations) the list of them.
+    type: raw
     required: true
   part:
     description:
       - V(image) for M(mindcluster.recovery.training_image_info), V(scripts) for
         M(mindcluster.recovery.start_script_file), V(nodes) for M(mindcluster.recovery.node_labels_info), V(jobs) for
-        M(mindcluster.recovery.manifest_apply), V(plan) for a plan's warnings.
+        M(mindcluster.recovery.manifest_apply), V(plan) for a plan's warnings, V(deviations) for those of rendered jobs.
       - Any other word is the name of the piece for a result of M(mindcluster.recovery.manifest_files).
     type: str
     required: true
@@ -57,8 +57,10 @@ _PARTS: dict[str, t.Callable[..., list[rows.Row]]] = {
 }
 
 
-def verify_rows(result: t.Mapping[str, t.Any], part: str, check: bool = False) -> list[rows.Row]:
+def verify_rows(result: t.Any, part: str, check: bool = False) -> list[rows.Row]:
     """Rows for one registered result."""
+    if part == "deviations":
+        return rows.deviation_rows(result)
     if part == "plan":
         return rows.warning_rows(result)
     if part in _PARTS:

@@ -170,16 +170,18 @@ errors:
       remedy: Did you mean `retry`?
 """
 
+import typing as t
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import KEYS, build_plan
 
-DEFAULTS = {"release": "7.2.RC1", "framework": "pytorch", "pod_rescheduling": False}
+DEFAULTS: dict[str, t.Any] = {"release": "7.2.RC1", "framework": "pytorch", "pod_rescheduling": False}
 
 
 def main() -> None:
-    spec = {key: {"type": "raw"} for key in KEYS}
+    spec: dict[str, dict[str, t.Any]] = {key: {"type": "raw"} for key in KEYS}
     for key, default in DEFAULTS.items():
         spec[key]["default"] = default
     spec["strategies"]["required"] = True

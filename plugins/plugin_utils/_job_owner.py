@@ -81,6 +81,19 @@ def legal_port(value: t.Any) -> bool:
     return legal_count(value) and int(value) < 65536
 
 
+def legal_wait(value: t.Any) -> bool:
+    """Seconds that MindIO may wait for clusterd's answer: 60 at least for elastic training, 3600 at most."""
+    return legal_count(value) and 60 <= int(value) <= 3600
+
+
+def _nothing(_value: t.Any) -> bool:
+    return False
+
+
+# TTP_PORT is not here: it has to be one number in all replicas, which _job_ports sees to.
+_LEGAL_ENV: dict[str, t.Callable[[t.Any], bool]] = {"MINDIO_WAIT_MINDX_TIME": legal_wait}
+
+
 def same_strategies(left: t.Any, right: str) -> bool:
     """Order and repetition do not count; blanks and case do, as in ClusterD."""
     return isinstance(left, str) and set(left.split(",")) == set(right.split(","))
@@ -170,6 +183,8 @@ class Owner:
             return
         name = wanted["name"]
         if name not in self.extra.get("env", {}):
+            if name in self.job["adjustable"]["env"] and _LEGAL_ENV.get(name, _nothing)(present.get(kind)):
+                return
             old = next((item for key, item in present.items() if key != "name"), None)
             new = "`%s`" % wanted["value"] if kind == "value" else "the field `%s`" % _field(wanted)
             keep = "to keep another value set it in `training_job_extra_env`"

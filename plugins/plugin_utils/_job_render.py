@@ -16,6 +16,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import AdaptResult, adapt_job
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_generate import generate_job
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_reverse import deviations
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import JobSpec, read_spec
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_nodes import parse, to_data
 
@@ -76,6 +77,10 @@ class Renderer:
             result = _adapt(generated, plan, spec, "%s, generated manifest" % where, None, None)
         name, namespace_found = _identity(result.text, plan, spec)
         filename = spec.filename or "%s.%s.yaml" % (namespace_found, name)
+        overridden = {*spec.extra_labels, *spec.extra_annotations, *spec.extra_env}
+        wrong = deviations(result.text, plan, name, overridden, source or "%s, generated manifest" % where)
+        if wrong and spec.strict:
+            raise Refused(wrong)
         return {
             "name": name,
             "namespace": namespace_found,
@@ -86,8 +91,9 @@ class Renderer:
             "plan": plan,
             "corrections": [finding.as_dict() for finding in result.corrections],
             "warnings": [finding.as_dict() for finding in result.warnings],
+            "deviations": [finding.as_dict() for finding in wrong],
             "notices": [
-                finding.line() for finding in result.corrections + result.warnings + self._of_plan(spec, where)
+                finding.line() for finding in result.corrections + result.warnings + wrong + self._of_plan(spec, where)
             ],
         }
 

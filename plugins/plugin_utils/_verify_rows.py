@@ -38,7 +38,8 @@ def _patch_row(patch: Result, wrong: bool) -> Row:
     place = "%s line %s" % (patch.get("file"), patch["line"]) if patch.get("line") else str(patch.get("file"))
     module = ", imports %s" % patch["import_module"] if patch.get("import_module") else ""
     seen = "%s: %s%s, by the %s" % (patch.get("state"), place, module, patch.get("recognised_by"))
-    return _row(_PATCHES.get(patch["name"], patch["name"]), DIFFERS if wrong else OK, seen)
+    name = str(patch["name"])
+    return _row(_PATCHES.get(name, name), DIFFERS if wrong else OK, seen)
 
 
 def image_rows(result: Result, check: bool = False) -> list[Row]:
@@ -48,7 +49,7 @@ def image_rows(result: Result, check: bool = False) -> list[Row]:
     missing = result.get("missing", [])
     text = " ".join(str(finding.get("what")) + str(finding.get("where")) for finding in missing)
     name = str(result["image"]).split("@")[0]
-    repository = name.rsplit(":", 1)[0] if "/" in name and ":" in name.rsplit("/", 1)[1] else name
+    repository = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
     reference = "%s@%s" % (repository, result["digest"]) if result.get("digest") else str(result["image"])
     rows = [_row("image", OK if result.get("landed", True) else DIFFERS, reference)]
     python = "Python %s" % result.get("python_version")
@@ -119,6 +120,11 @@ def job_rows(result: Result, check: bool = False) -> list[Row]:
         seen = "stored as rendered" if same else "would be %s" % thing["action"]
         rows.append(_row("job", OK if same else PENDING if check else DIFFERS, "%s: %s" % (name, seen)))
     return rows
+
+
+def deviation_rows(found: t.Sequence[Result]) -> list[Row]:
+    """What in the rendered jobs still keeps them from recovering."""
+    return [_row("job", DIFFERS, "%s: %s. %s." % (one["where"], one["what"], one["remedy"])) for one in found]
 
 
 def warning_rows(plan: Result) -> list[Row]:

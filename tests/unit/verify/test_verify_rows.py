@@ -1,0 +1,128 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What verify.yml says of each look, good and bad."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.mindcluster.recovery.plugins.filter.verify_rows import verify_rows
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_render import Renderer
+
+IMAGE = {
+    "image": "registry.example:5000/a:tag",
+    "digest": "sha256:1",
+    "landed": True,
+    "missing": [],
+    "torch_version": "2.6.0",
+    "torch_path": "/t/torch",
+    "python_version": "3.11.2",
+    "patches": [
+        {"name": "run_py", "file": "/t/run.py", "line": 9, "state": "patched", "recognised_by": "syntax tree: x",
+         "import_module": "mindx_elastic.api"},
+    ],
+    "imports": {"mindio_ttp": {"state": "imported", "error": "", "file": "/t/mindio_ttp.py"}},
+}  # fmt: skip
+
+
+def states(rows: list[dict[str, str]]) -> list[str]:
+    return [row["state"] for row in rows]
+
+
+def test_a_landed_image_is_named_by_digest_and_without_its_tag() -> None:
+    rows = verify_rows(IMAGE, "image")
+    assert rows[0] == {"piece": "image", "state": "ok", "seen": "registry.example:5000/a@sha256:1"}
+    assert states(rows) == ["ok"] * 4
+    assert "/t/run.py line 9, imports mindx_elastic.api" in rows[2]["seen"]
+
+
+def test_a_wheel_that_does_not_import_is_no_ok() -> None:
+    broken = dict(IMAGE, imports={"mindio_ttp": {"state": "failed", "error": "no module", "file": ""}})
+    assert states(verify_rows(broken, "image"))[-1] == "differs"
+
+
+def test_an_image_that_is_not_there_is_a_fault_but_in_check_mode() -> None:
+    gone = {"failed": True, "msg": "not found"}
+    assert states(verify_rows(gone, "image")) == ["failed"]
+    assert states(verify_rows(gone, "image", check=True)) == ["pending"]
+
+
+@pytest.mark.parametrize(("check", "state"), [(False, "differs"), (True, "pending")])
+def test_a_script_that_would_be_changed(check: bool, state: str) -> None:
+    result = {"scripts": [{"path": "/s.sh", "changed": True}, {"path": "/t.sh", "changed": False}]}
+    assert states(verify_rows(result, "scripts", check=check)) == [state, "ok"]
+
+
+def test_nodes_name_the_keys_that_differ() -> None:
+    result = {"counts": {"requested": 2}, "drift": [{"name": "w1", "missing": {"a": "b"}, "different": {}}]}
+    rows = verify_rows(result, "nodes")
+    assert states(rows) == ["differs"]
+    assert "1 of 2 Nodes: w1: a" in rows[0]["seen"]
+
+
+def test_many_drifted_nodes_stay_one_line() -> None:
+    drift = [{"name": "w%d" % number, "missing": {"a": "b"}} for number in range(100)]
+    rows = verify_rows({"counts": {"requested": 100}, "drift": drift}, "nodes")
+    assert len(rows) == 1 and "and 95 more" in rows[0]["seen"]
+
+
+def test_files_and_jobs() -> None:
+    files = {"paths": ["/a", "/b"], "changed_paths": ["/b"]}
+    assert states(verify_rows(files, "job")) == ["ok", "differs"]
+    jobs = {"objects": [{"kind": "AscendJob", "name": "j", "namespace": "default", "action": "unchanged"},
+                        {"kind": "AscendJob", "name": "k", "namespace": "default", "action": "replaced"}]}  # fmt: skip
+    assert states(verify_rows(jobs, "jobs")) == ["ok", "differs"]
+
+
+MANIFEST = """\
+apiVersion: mindxdl.gitee.com/v1
+kind: AscendJob
+metadata: {name: j, labels: {framework: pytorch}}
+spec:
+  runPolicy: {schedulingPolicy: {minAvailable: 1, queue: default}}
+  replicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+            - name: ascend
+              image: a:b
+              command: [bash, -c]
+              args: ["bash scripts/train_start.sh /job/code --context-parallel-size 2"]
+              env:
+                - {name: MINDIO_WAIT_MINDX_TIME, value: "120"}
+              resources: {limits: {huawei.com/Ascend910: 8}, requests: {huawei.com/Ascend910: 8}}
+"""
+
+
+def render(tmp_path: object, **request: object) -> dict:
+    path = "%s/job.yaml" % tmp_path
+    with open(path, "w", encoding="utf-8") as handle:
+        handle.write(MANIFEST)
+    spec = {"manifest": path, "strict": request.pop("strict", False)}
+    return Renderer({"strategies": "elastic-training", **request}).render([spec], {}, "training_job")[0]
+
+
+def test_what_the_user_got_wrong_beside_the_plan_is_told_and_fails_the_verification(tmp_path: object) -> None:
+    job = render(tmp_path)
+    assert any("context-parallel-size" in found["what"] + found["why"] for found in job["deviations"])
+    assert any("context-parallel-size" in notice for notice in job["notices"])
+    assert set(states(verify_rows(job["deviations"], "deviations"))) == {"differs"}
+
+
+def test_a_legal_wait_of_the_users_stays(tmp_path: object) -> None:
+    job = render(tmp_path)
+    assert 'value: "120"' in job["text"]
+    assert not any("MINDIO_WAIT_MINDX_TIME" in notice for notice in job["notices"])
+
+
+def test_an_owned_label_that_the_user_sets_on_purpose_is_no_deviation(tmp_path: object) -> None:
+    path = "%s/job.yaml" % tmp_path
+    with open(path, "w", encoding="utf-8") as handle:
+        handle.write(MANIFEST)
+    spec = {"manifest": path, "extra_labels": {"process-recover-enable": "off"}}
+    job = Renderer({"strategies": "retry"}).render([spec], {}, "training_job")[0]
+    assert not any("process-recover-enable" in found["what"] for found in job["deviations"])
