@@ -59,7 +59,7 @@ options:
   torch_version:
     description:
       - Version of torch in the image, in quotes. Local parts such as V(2.6.0+cpu) are fine.
-      - Without it RV(plan.image.rendezvous) is V(auto), and the patcher looks into torch itself.
+      - Without it C(image.rendezvous) in RV(plan) is V(auto), and the patcher looks into torch itself.
     type: raw
   torch_npu_version:
     description:

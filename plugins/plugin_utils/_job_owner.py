@@ -73,6 +73,11 @@ def shown(value: t.Any) -> str:
     return "`%s`" % value
 
 
+def is_number(value: t.Any) -> bool:
+    """A whole number; YAML's true and false are numbers to Python only."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def legal_count(value: t.Any) -> bool:
     return isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0
 
@@ -140,7 +145,7 @@ class Owner:
         if name in self.job["adjustable"][kind] and name not in self.extra.get(kind, {}):
             if legal_count(value):
                 return
-            if type(value) is int and value > 0:
+            if is_number(value) and value > 0:
                 wanted = str(value)
         if name in self.extra.get(kind, {}):
             self.draft.replace(path, Quoted(wanted))

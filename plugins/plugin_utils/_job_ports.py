@@ -10,7 +10,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, legal_port, shown
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import (
+    Findings,
+    is_number,
+    legal_port,
+    shown,
+)
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 TTP_VARIABLE = "TTP_PORT"
@@ -32,7 +37,7 @@ def job_port(draft: Draft, containers: t.Iterable[Path], default: str) -> str:
         variable = _named(draft.data(container + ("env",)), TTP_VARIABLE) or {}
         port = _named(draft.data(container + ("ports",)), TTP_NAME) or {}
         value = variable.get("value")
-        found += [str(value) if type(value) is int else value, str(port.get("containerPort", ""))]
+        found += [str(value) if is_number(value) else value, str(port.get("containerPort", ""))]
     return next((str(value) for value in found if legal_port(value)), default)
 
 
@@ -65,7 +70,7 @@ class Ports:
 
     def check(self, path: Path, port: t.Mapping[str, t.Any]) -> None:
         value = self.draft.data(path)
-        if value == port["containerPort"] or (port["name"] != TTP_NAME and type(value) is int and 0 < value < 65536):
+        if value == port["containerPort"] or (port["name"] != TTP_NAME and is_number(value) and 0 < value < 65536):
             return
         new = "`%d`" % port["containerPort"]
         if self.findings.correct("port-corrected", port["name"], _plain(value), new, self.draft.place(path)):
@@ -88,4 +93,4 @@ class Ports:
 
 
 def _plain(value: t.Any) -> str:
-    return "`%s`" % value if type(value) is int else shown(value)
+    return "`%s`" % value if is_number(value) else shown(value)

@@ -119,7 +119,7 @@ class _Reader:
             value = given[key]
             if isinstance(value, str) and value.isascii() and value.isdigit():
                 value = int(value)
-            if type(value) is not int or not 1 <= value <= most:
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
                 self.bad("job-value", "`%s` is `%s`" % (key, value), "Give a whole number from 1 to %d" % most)
             given[key] = value
 

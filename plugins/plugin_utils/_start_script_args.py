@@ -58,7 +58,8 @@ class Held:
     @property
     def value(self) -> Node:
         value = self.node.child_by_field_name("value")
-        assert value is not None
+        if value is None:
+            raise AssertionError("an assignment without a value is no assignment")
         return value
 
     @property

@@ -48,7 +48,7 @@ def image_rows(result: Result, check: bool = False) -> list[Row]:
         return [_row("image", PENDING, "not in the registry yet")] if check else _failed("image", result)
     missing = result.get("missing", [])
     text = " ".join(str(finding.get("what")) + str(finding.get("where")) for finding in missing)
-    name = str(result["image"]).split("@")[0]
+    name = str(result["image"]).partition("@")[0]
     repository = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
     reference = "%s@%s" % (repository, result["digest"]) if result.get("digest") else str(result["image"])
     rows = [_row("image", OK if result.get("landed", True) else DIFFERS, reference)]

@@ -48,7 +48,7 @@ class Manifest(t.NamedTuple):
 def manifests(count: int) -> list[Manifest]:
     """Manifests of which no two are the same; every second one is broken."""
     mistakes = yaml.safe_load((UNIT / "golden" / "mistakes.yml").read_text(encoding="utf-8"))
-    texts = {name: (UNIT / "manifests" / name).read_text(encoding="utf-8") for name in REQUESTS}
+    texts = {name: (UNIT / "files" / name).read_text(encoding="utf-8") for name in REQUESTS}
     plans = {name: build_plan(request) for name, request in REQUESTS.items()}
     made = []
     for number in range(count):

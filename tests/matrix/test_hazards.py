@@ -409,7 +409,7 @@ def test_six_runs_at_once_end_in_one_clean_patch(site: Site) -> None:
     vendor_sed(site, 2)
     environment = {**os.environ, "PYTHONPATH": str(site.folder)}
     command = [sys.executable, str(SOURCE), "present"]
-    runs = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    runs = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _number in range(6)]
     ends = sorted(run.communicate()[0].splitlines()[-1] for run in runs)
     assert [run.returncode for run in runs] == [0] * 6
     assert ends == ["changed"] + ["nothing to change"] * 5

@@ -90,7 +90,7 @@ SEDS = {
 def by_sed(script: str, text: bytes, times: int) -> bytes:
     """What the vendor's command makes of a text, without a process for each of thousands of examples."""
     pattern, added = SEDS[script]
-    for _ in range(times):
+    for _round in range(times):
         lines = []
         for line in text.splitlines(True):
             lines += [new + b"\n" for new in added] if pattern in line else []
@@ -104,7 +104,7 @@ def by_sed(script: str, text: bytes, times: int) -> bytes:
 def test_the_stand_in_for_sed_does_as_sed_does(script: str, times: int) -> None:
     for text in sources("run.py" if script == SED_RUN else "rendezvous.py"):
         real = text
-        for _ in range(times):
+        for _round in range(times):
             real = subprocess.run(["sed", script], input=real, capture_output=True, check=True).stdout
         assert by_sed(script, text, times) == real
 
@@ -124,7 +124,7 @@ def _place(draw: t.Any, lines: list[bytes], insert: bytes, around: bytes) -> int
 def variants(draw: t.Any, name: str, inserts: t.Sequence[str], around: bytes, script: str) -> bytes:
     """A real file with lines put in, taken out and moved, and with other white space and quotes."""
     lines = sources(name)[draw(st.integers(0, len(VERSIONS) - 1))].splitlines(True)
-    for _ in range(draw(st.integers(0, 4))):
+    for _round in range(draw(st.integers(0, 4))):
         insert = draw(st.sampled_from(inserts)).encode()
         place = _place(draw, lines, insert, around)
         action = draw(st.sampled_from(["put in", "put in", "put in", "put in", "take out", "move"]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import typing as t
 
 import yaml
 from conftest import container_of, env_of, job_of, make_plan
@@ -27,7 +26,7 @@ ENDS = ["", " 2>&1 | tee log", " > log 2>&1 &\nwait"]
 
 
 @st.composite
-def manifests(draw: t.Any) -> str:
+def manifests(draw: st.DrawFn) -> str:
     """A job without anything of recovery in it, written in one of many ways."""
     shift = draw(st.sampled_from([0, 2]))
     quote = draw(st.sampled_from(["", '"', "'"]))
@@ -55,7 +54,7 @@ def manifests(draw: t.Any) -> str:
 
 
 @st.composite
-def containers(draw: t.Any, shift: int) -> list[str]:
+def containers(draw: st.DrawFn, shift: int) -> list[str]:
     margin = " " * shift
     parts = {
         "image": ["image: a:1" + draw(st.sampled_from(COMMENTS))],
@@ -71,7 +70,7 @@ def containers(draw: t.Any, shift: int) -> list[str]:
 
 
 @st.composite
-def arguments(draw: t.Any, margin: str) -> list[str]:
+def arguments(draw: st.DrawFn, margin: str) -> list[str]:
     script = "cd code  # 进入\n\n" + draw(st.sampled_from(STARTS)) + draw(st.sampled_from(ENDS)) + "\n"
     form = draw(st.sampled_from(["literal", "double", "single", "flow"]))
     if form == "literal":

@@ -132,10 +132,10 @@ def structure(rng: random.Random, depth: int = 0) -> t.Any:
     if kind < 0.75 or depth > 2:
         return rng.choice(WORDS)
     if kind < 0.85:
-        return "".join(chr(rng.randrange(1, 0x3000)) for _ in range(rng.randrange(12)))
+        return "".join(chr(rng.randrange(1, 0x3000)) for _item in range(rng.randrange(12)))
     if kind < 0.93:
-        return [structure(rng, depth + 1) for _ in range(rng.randrange(4))]
-    return {str(rng.choice(WORDS)): structure(rng, depth + 1) for _ in range(rng.randrange(3))}
+        return [structure(rng, depth + 1) for _item in range(rng.randrange(4))]
+    return {str(rng.choice(WORDS)): structure(rng, depth + 1) for _item in range(rng.randrange(3))}
 
 
 def test_ten_thousand_random_inputs_give_a_plan_or_clear_errors() -> None:

@@ -21,7 +21,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check im
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-MANIFESTS = pathlib.Path(__file__).parent / "manifests"
+MANIFESTS = pathlib.Path(__file__).parent / "files"
 PYTORCH = (MANIFESTS / "pytorch.yml").read_text(encoding="utf-8")
 MINDSPORE = (MANIFESTS / "mindspore.yml").read_text(encoding="utf-8")
 REQUEST: dict[str, t.Any] = {"strategies": "retry,recover", "product": "atlas-800t-a2"}

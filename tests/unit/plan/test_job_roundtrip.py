@@ -61,7 +61,7 @@ def test_generated_job(release: str, framework: str, product: str | None) -> Non
 def test_repaired_job(name: str) -> None:
     rows = yaml.safe_load((HERE / "golden" / "mistakes.yml").read_text(encoding="utf-8"))
     row = next(row for row in rows if row["mistake"] == name)
-    text = (HERE / "manifests" / "pytorch.yml").read_text(encoding="utf-8").replace(row["replace"], row["by"])
+    text = (HERE / "files" / "pytorch.yml").read_text(encoding="utf-8").replace(row["replace"], row["by"])
     text = yaml.safe_dump_all(without_aliases(list(yaml.safe_load_all(text))))
     plan = build_plan({"strategies": "retry,recover", "product": "atlas-800t-a2"})
     assert check_job(read_documents(text), plan) != []

@@ -164,6 +164,6 @@ SED_RENDEZVOUS = (
 
 def vendor_sed(site: Site, times: int = 1) -> None:
     """Patches as the vendor's page says, with the real sed."""
-    for _ in range(times):
+    for _round in range(times):
         subprocess.run(["sed", "-i", SED_RUN, str(site.run_py)], check=True)
         subprocess.run(["sed", "-i", SED_RENDEZVOUS, str(site.rendezvous_py)], check=True)
