@@ -112,8 +112,8 @@ class Applier:
     def _look(self, document: Document) -> Step:
         resource = self._resource(document)
         metadata = document.data["metadata"]
-        if resource["namespaced"]:
-            metadata.setdefault("namespace", self.namespace)
+        if resource["namespaced"] and not metadata.get("namespace"):
+            metadata["namespace"] = self.namespace
         path = self._path(document, resource)
         doing = "read the %s" % document.title
         status, current = self._call("GET", path, doing, accept_statuses=(404,))

@@ -98,6 +98,8 @@ errors:
   elements: dict
 """
 
+import typing as t
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
@@ -128,11 +130,14 @@ def main() -> None:
             applier.write(steps)
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts())
-    module.exit_json(
-        changed=any(step.changes for step in steps),
-        objects=[step.summary() for step in steps],
-        diff=[step.diff() for step in steps if step.changes],
-    )
+    answer: dict[str, t.Any] = {
+        "changed": any(step.changes for step in steps),
+        "objects": [step.summary() for step in steps],
+    }
+    # Ansible prints what a module returns at -vvv; the text of a manifest is for those alone who ask for a diff.
+    if module._diff:
+        answer["diff"] = [step.diff() for step in steps if step.changes]
+    module.exit_json(**answer)
 
 
 if __name__ == "__main__":

@@ -96,11 +96,26 @@ errors:
 """
 
 import os
+import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
-from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_files import Wish, plan_changes, write
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_files import (
+    Change,
+    Wish,
+    plan_changes,
+    write,
+)
+
+
+def _diff(change: Change) -> dict[str, str]:
+    return {
+        "before_header": change.path if change.before is not None else "%s (new)" % change.path,
+        "after_header": change.path,
+        "before": change.before or "",
+        "after": change.after,
+    }
 
 
 def main() -> None:
@@ -124,6 +139,8 @@ def main() -> None:
     )
     directory = module.params["directory"]
     wishes = [Wish(item["path"], item["content"], item["source"]) for item in module.params["files"]]
+    # The text of a manifest may hold passwords and is long; the diff shows it to those alone who ask for one.
+    shown = {"module_args": dict(module.params, files=[wish.path for wish in wishes])}
     for notice in module.params["notices"]:
         module.warn(notice)
     try:
@@ -132,23 +149,16 @@ def main() -> None:
             for change in changes:
                 write(change)
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts())
-    module.exit_json(
-        # The text of a manifest may hold passwords and is long; the diff shows it to whoever asks for it.
-        invocation={"module_args": dict(module.params, files=[wish.path for wish in wishes])},
-        changed=bool(changes),
-        paths=[os.path.join(directory, wish.path) for wish in wishes],
-        changed_paths=[change.path for change in changes],
-        diff=[
-            {
-                "before_header": change.path if change.before is not None else "%s (new)" % change.path,
-                "after_header": change.path,
-                "before": change.before or "",
-                "after": change.after,
-            }
-            for change in changes
-        ],
-    )
+        module.fail_json(msg=str(exc), errors=exc.as_dicts(), invocation=shown)
+    answer: dict[str, t.Any] = {
+        "invocation": shown,
+        "changed": bool(changes),
+        "paths": [os.path.join(directory, wish.path) for wish in wishes],
+        "changed_paths": [change.path for change in changes],
+    }
+    if module._diff:
+        answer["diff"] = [_diff(change) for change in changes]
+    module.exit_json(**answer)
 
 
 if __name__ == "__main__":
