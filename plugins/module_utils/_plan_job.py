@@ -24,6 +24,8 @@ FAULT_RETRY_TIMES = "10"
 # without recover.
 ELASTIC_WAIT = "60"
 OP_RETRY = "L0:0, L1:1, L2:1"
+# torch_npu tells where a memory fault lies (check_uce_in_memory) only while this variable is not set at all.
+NO_CACHING = "PYTORCH_NO_NPU_MEMORY_CACHING"
 
 
 def rows(request: Request) -> list[Strategy]:
@@ -170,8 +172,7 @@ def _torchrun_args(request: Request) -> dict[str, str]:
     return args
 
 
-def script_plan(request: Request) -> dict[str, t.Any]:
-    """The start script's part of the plan; see the module documentation of recovery_plan."""
+def _script_exports(request: Request) -> dict[str, str]:
     exports: dict[str, str] = {}
     if request.suite == "mindformers":
         exports["MS_ENABLE_TFT"] = tft_value(request)
@@ -183,4 +184,28 @@ def script_plan(request: Request) -> dict[str, t.Any]:
         # MindIO's controller listens at the scheduler; neither has a default, and the operator sets neither.
         exports["MS_TFT_IP"] = "$MS_SCHED_HOST"
         exports["MS_TFT_PORT"] = str(TTP_PORT)
-    return {"torchrun_args": _torchrun_args(request), "exports": exports}
+    if starts_taskd(request):
+        # TaskD takes anything but `off` for on; the vendor's pages write it out.
+        exports["TASKD_PROCESS_ENABLE"] = "on"
+    return exports
+
+
+def starts_taskd(request: Request) -> bool:
+    """Whether the start script has to start TaskD's manager: TaskD has taken over from Elastic Agent in 7.3.0."""
+    return request.release.taskd_port is not None
+
+
+def _ttp_port(request: Request) -> str | None:
+    """Port of MindIO's controller, where MindSpeed-LLM starts one: it reads TTP_ADDR and TTP_PORT."""
+    return str(TTP_PORT) if wanted_flags(request) else None
+
+
+def script_plan(request: Request) -> dict[str, t.Any]:
+    """The start script's part of the plan; see the module documentation of recovery_plan."""
+    return {
+        "torchrun_args": _torchrun_args(request),
+        "exports": _script_exports(request),
+        "unset": [NO_CACHING] if request.framework == "pytorch" else [],
+        "ttp_port": _ttp_port(request),
+        "taskd_manager": starts_taskd(request),
+    }

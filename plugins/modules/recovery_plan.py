@@ -131,9 +131,10 @@ plan:
     - What everything else in the collection reads.
     - C(strategies) stand in clusterd's order of preference. C(image) has C(wheels), C(imports), C(run_py_import) and
       C(rendezvous) (C(patch), C(native), C(runtime), C(auto) or C(none)). C(job) has C(labels), C(annotations), C(env),
-      C(exports), C(args), C(ports), C(node_selector), C(resource). C(script) has C(torchrun_args) and C(exports).
-      C(node_labels) has the labels of C(master) and C(worker). C(warnings) each have a code, what, where, why and
-      remedy.
+      C(exports), C(args), C(ports), C(node_selector), C(resource). C(script) has C(torchrun_args), C(exports),
+      C(unset) (names that the launcher must not get), C(ttp_port) (port of MindIO's controller; none where the script
+      need not name it) and C(taskd_manager) (whether the script has to start TaskD's manager). C(node_labels) has the
+      labels of C(master) and C(worker). C(warnings) each have a code, what, where, why and remedy.
     - C(image.wheel_patterns) has glob patterns of the vendor's file names for each wheel. C(job.operator_env) has the
       variables that the operator of the release injects by itself, C(job.operator_env_note) what a different value of
       the

@@ -48,6 +48,8 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script
     wanted_value,
 )
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_sed import find_torch_seds
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_taskd import TaskD
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_ttp import ttp_commands
 
 if t.TYPE_CHECKING:
     from tree_sitter import Node
@@ -235,6 +237,8 @@ class _Adaptation:
         script = plan["script"]
         self.exports: dict[str, str] = {name: str(value) for name, value in script.get("exports", {}).items()}
         self.unset: list[str] = list(script.get("unset", []))
+        self.ttp_port: str | None = script.get("ttp_port")
+        self.taskd_manager: bool = bool(script.get("taskd_manager", False))
         self.wanted = self._wanted_flags(script.get("torchrun_args", {}))
         self.corrections: list[Finding] = []
         self.warnings: list[Finding] = []
@@ -415,7 +419,11 @@ class _Adaptation:
             self._changed(Record(wrong.site, "", wrong.before), wrong.line, wrong.name, wrong.before, _decode(new))
 
     def _place_block(self, source: Source, launches: Launches, environment: Environment) -> None:
-        commands = environment.commands()
+        taskd = TaskD(source, environment, self.framework, self.taskd_manager)
+        if taskd.own_manager():
+            self.warnings.append(say.taskd_own_manager(self._at(taskd.own_manager())))
+        # The manager inherits what stands before it.
+        commands = environment.commands() + ttp_commands(environment, self.ttp_port) + taskd.commands()
         if not commands and not self.records:
             return
         anchor = block_anchor(source, launches)
@@ -425,8 +433,18 @@ class _Adaptation:
         start = source.line_start(anchor.start_byte)
         for doubt in environment.late_unsets(anchor):
             self.refusals.append(say.undecidable(self._at(doubt.line), doubt, self.exports[doubt.name]))
+        self._tell_unset(environment, anchor)
+        self.refusals.extend(say.taskd_preload_lost(self._at(line)) for line in taskd.lost_preloads(anchor))
         # First in the list: of several edits at this offset the block has to come before the others.
         self.edits.insert(0, (start, start, render_block(source.indent(anchor.start_byte), self.records, commands)))
+
+    def _tell_unset(self, environment: Environment, anchor: Node) -> None:
+        """A value that the block takes away is told; one that comes behind the block cannot be taken away."""
+        for name, line, late in environment.given_though_unset(anchor):
+            if late or self.options.strict:
+                self.refusals.append(say.not_to_be_set(self._at(line), name))
+            else:
+                self.warnings.append(say.taken_away(self._at(line), name))
 
 
 def _undo_export(source: Source, record: Record) -> list[Edit]:

@@ -275,8 +275,43 @@ class Environment:
                 found.append((node, owned))
         return found
 
+    def given_though_unset(self, anchor: Node) -> list[tuple[str, int, bool]]:
+        """Names that the launcher must not get and the script sets: each with line, and whether behind the block."""
+        found = []
+        ours = {command.id for _launch, command in self.launches}
+        for name in self.unset:
+            starts = [node.start_byte for _fact, node in self.settings(name)]
+            late_words = [word for word in env_words(self.source) if word.name == name and word.command.id in ours]
+            starts += [word.start for word in late_words]
+            found += [(name, self.source.line(start), start >= anchor.start_byte) for start in starts]
+        return found
+
+    def settings(self, name: str) -> list[tuple[Assignment, Node]]:
+        """Assignments of any variable, owned or not, that a launch can feel."""
+        found = []
+        for node in self.source.nodes("variable_assignment"):
+            fact = self.source.assignment(node)
+            if fact is not None and fact.name == name and self._seen_by(node):
+                found.append((fact, node))
+        return found
+
+    def gives(self, name: str) -> bool:
+        """Whether the script itself gives every launch this variable, if only on some ways to it."""
+        values = [node for _fact, node in self.settings(name)]
+        exports = [node for node in self.source.nodes("declaration_command") if self._exports(node, name)]
+        by_env = {word.command.id for word in env_words(self.source) if word.name == name}
+        for _launch, command in self.launches:
+            prefixed = any(self._prefixed_command(node) is not None for node in self._felt_by(command, values))
+            exported = self._felt_by(command, values) and self._felt_by(command, exports)
+            if not (prefixed or exported or command.id in by_env):
+                return False
+        return True
+
+    def _felt_by(self, command: Node, nodes: list[Node]) -> list[Node]:
+        return [node for node in nodes if any(seen.id == command.id for seen in self._seen_by(node))]
+
     def commands(self) -> list[str]:
-        """The lines of the block."""
+        """The lines of the block for the owned variables."""
         lines = [quote_export(name, self.exports[name]) for name in self.missing()]
         return ["unset " + name for name in self.unset if self._needs_unset(name)] + lines
 

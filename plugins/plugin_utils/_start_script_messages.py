@@ -20,6 +20,7 @@ _LAUNCHERS = {
     "mindspore": "`msrun`, or a call of `msrun_launcher.sh`",
 }
 
+_WITHOUT = "While %s is set, to whatever value, torch_npu cannot tell where a memory fault lies, and nothing is retried"
 _DONE = "It is done; set start_script_strict to refuse such a script instead"
 
 
@@ -236,12 +237,52 @@ def undecidable(where: str, doubt: Undecidable, wanted: str) -> Finding:
     )
 
 
+def not_to_be_set(where: str, name: str) -> Finding:
+    return Finding(
+        "value-not-to-be-set",
+        "%s is set here, and the launcher must not get it at all" % name,
+        _WITHOUT % name,
+        "Remove the line",
+        where,
+    )
+
+
+def taken_away(where: str, name: str) -> Finding:
+    return Finding(
+        "value-taken-away",
+        "%s is set here; the block takes it away before the launch" % name,
+        _WITHOUT % name,
+        "It is done; remove the line, or set start_script_strict to refuse such a script",
+        where,
+    )
+
+
 def no_place(where: str) -> Finding:
     return Finding(
         "block-no-place",
         "There is no line before the launch where exports could stand",
         "They have to be set before every launch and on a line of their own",
         "Put the launch on a line of its own",
+        where,
+    )
+
+
+def taskd_own_manager(where: str) -> Finding:
+    return Finding(
+        "taskd-own-manager",
+        "The script starts a manager of its own here, so none is started for TaskD",
+        "Two managers of one job would take each other's port",
+        "Leave it if it is TaskD's; otherwise rename it, or start TaskD's manager in it too",
+        where,
+    )
+
+
+def taskd_preload_lost(where: str) -> Finding:
+    return Finding(
+        "taskd-preload-lost",
+        "LD_PRELOAD gets a new value here, behind the line that puts TaskD's library into it",
+        "Without libtaskd.so the launcher cannot talk to TaskD's manager, and nothing is recovered",
+        "Keep what is there, as in LD_PRELOAD=…:$LD_PRELOAD, or set it further up",
         where,
     )
 

@@ -30,6 +30,8 @@ NEWER = {
     "taskd.python.adaptor.patch": "7.3.0",
     "taskd-port": "7.3.0",
     "32767": "7.3.0",
+    '"taskd_manager": true': "7.3.0",
+    "TASKD_PROCESS_ENABLE": "7.3.0",
     "huawei.com/schedule_policy": "26.1.0",
     "HIGH_AVAILABILITY": "7.2.RC1",
     "elastic-training": "7.2.RC1",

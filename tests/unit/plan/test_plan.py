@@ -85,6 +85,9 @@ class TestVendorPage:
         assert build_plan({"strategies": "retry"})["script"] == {
             "torchrun_args": {"--max_restarts": "5", "--monitor_interval": "10"},
             "exports": {"HCCL_OP_RETRY_ENABLE": "L0:0, L1:1, L2:1", "HCCL_ASYNC_ERROR_HANDLING": "0"},
+            "unset": ["PYTORCH_NO_NPU_MEMORY_CACHING"],
+            "ttp_port": "8000",
+            "taskd_manager": False,
         }
 
     def test_start_script_of_mindformers(self) -> None:
@@ -141,6 +144,19 @@ def test_rescheduling_strategies_need_fault_retry_times(strategy: str) -> None:
 def test_operator_retry_only_where_the_hardware_has_it(product: str | None, has_it: bool) -> None:
     exports = build_plan({"strategies": "retry", "product": product})["script"]["exports"]
     assert ("HCCL_OP_RETRY_ENABLE" in exports) is has_it
+
+
+def test_only_what_starts_mindio_needs_its_address() -> None:
+    assert build_plan({"strategies": "exit"})["script"]["ttp_port"] is None
+    assert build_plan({"strategies": "dump", "release": "7.1.RC1"})["script"]["ttp_port"] == "8000"
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "mindspore"])
+@pytest.mark.parametrize(("release", "starts"), [("7.1.RC1", False), ("7.2.RC1", False), ("7.3.0", True)])
+def test_taskd_is_started_from_7_3_on(release: str, starts: bool, framework: str) -> None:
+    script = build_plan({"strategies": "recover", "release": release, "framework": framework})["script"]
+    assert script["taskd_manager"] is starts
+    assert ("TASKD_PROCESS_ENABLE" in script["exports"]) is starts
 
 
 def test_older_operator_injects_nothing_so_the_plan_does() -> None:
