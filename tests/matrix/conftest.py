@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "unit" / "torch_patch
 
 from real_site import make_real_site
 from torch_files import Release, every_release, one_release, release_tuple
-from torch_shapes import Site
+from torch_shapes import Site, make_site
 
 HEADER = ("torch", "version.py", "run.py", "rendezvous.py", "aarch64", "again", "undone", "after sed x1", "x2", "x3")
 
@@ -51,6 +51,12 @@ def pytest_terminal_summary(terminalreporter: t.Any) -> None:
 def release_site(tmp_path: pathlib.Path) -> t.Callable[[Release], Site]:
     """Makes a folder like site-packages out of a release's real files."""
     return lambda release: make_real_site(tmp_path / "site", release)
+
+
+@pytest.fixture
+def new_site(tmp_path: pathlib.Path) -> t.Callable[[str], Site]:
+    """Makes a folder with a torch of the shape that a release has, without the release's own files."""
+    return lambda version: make_site(tmp_path / ("site-" + version), version)
 
 
 @pytest.fixture
