@@ -94,8 +94,9 @@ def _manager(framework: str) -> list[str]:
         "# TaskD: its manager, once, beside the launcher of one Pod",
         "if %s; then" % condition,
         *address,
-        '    if [ -z "${taskd_manager_started:-}" ]; then',
-        "        taskd_manager_started=1",
+        # Exported, so that a script called from here, msrun_launcher.sh for one, does not start another one.
+        '    if [ -z "${RECOVERY_TASKD_MANAGER:-}" ]; then',
+        "        export RECOVERY_TASKD_MANAGER=started",
         "        taskd_manager_log=taskd_log/manager.log",
         '        mkdir -p taskd_log && touch "$taskd_manager_log" || taskd_manager_log=/dev/null',
         "        (",
