@@ -32,9 +32,6 @@ def main() -> None:
     if delivery == "apply":
         variables["training_job_kubeconfig"] = os.environ["KUBECONFIG"]
         variables["npu_node_kubeconfig"] = os.environ["KUBECONFIG"]
-    if os.environ.get("DOCKER_HOST"):
-        # The demo's engine listens on a socket of its own where the machine had no engine.
-        variables["training_image_docker_host"] = os.environ["DOCKER_HOST"]
     print("---\n# Written by the demo at each run: what belongs to this machine.")
     print(yaml.safe_dump(variables, sort_keys=True), end="")
 
