@@ -99,10 +99,13 @@ class ActionModule(ActionBase):
     def _look(self, inventory: Inventory) -> Json:
         """Look, pull what the look needs, and look again; the base image and the image at the tag, at most."""
         pulled: list[str] = []
+        trust_changed = False
         while True:
             look = self._step("look", inventory, _pulled=pulled)
+            # Only the first look finds the registry's authority missing, for it puts it there.
+            trust_changed = trust_changed or look["trust_changed"]
             if look["next"] != "pull":
-                return look
+                return dict(look, trust_changed=trust_changed)
             image = look["look"]["pull"]
             with _Progress("pulling %s (%s)" % (image, look["look"]["pull_what"])):
                 self._step("pull", inventory, _image=image)
