@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import shutil
+import typing as t
+
 from .step import BUILD, CHECKOUT, Step
 
 FOLDER = CHECKOUT / "molecule"
@@ -27,4 +30,9 @@ def _step(name: str) -> Step:
         "MOLECULE_EPHEMERAL_DIRECTORY": str(BUILD / "molecule" / name),
         "ANSIBLE_HOME": str(BUILD / "molecule" / name / "home"),
     }
-    return Step(f"molecule {name}", ["molecule", "test", "-s", name], environment=environment)
+    return Step(f"molecule {name}", ["molecule", "test", "-s", name], environment=environment, before=_forget(name))
+
+
+def _forget(name: str) -> t.Callable[[], None]:
+    """Molecule remembers from its last run that a scenario is prepared, and would not do it for today's services."""
+    return lambda: shutil.rmtree(BUILD / "molecule" / name, ignore_errors=True)
