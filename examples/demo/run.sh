@@ -30,6 +30,10 @@ eval "$settings"
 if [ ! -d "$site" ]; then
     say "A site to work on: $site"
     cp -R "$root/examples/demo/site" "$site"
+    if [ "$(uname -m)" = aarch64 ]; then
+        # The job selects nodes of the architecture that the image is built for, which is this machine's.
+        sed -i 's/host-arch: huawei-x86/host-arch: huawei-arm/' "$site/files/llama2-pretrain.yaml"
+    fi
 fi
 "$python" "$root/examples/demo/describe_sandbox.py" "$delivery" > "$site/inventory/group_vars/all/sandbox.yml"
 
