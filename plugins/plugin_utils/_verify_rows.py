@@ -45,7 +45,9 @@ def _patch_row(patch: Result, wrong: bool) -> Row:
 def image_rows(result: Result, check: bool = False) -> list[Row]:
     """Rows for what M(mindcluster.recovery.training_image_info) returned."""
     if result.get("failed"):
-        return [_row("image", PENDING, "not in the registry yet")] if check else _failed("image", result)
+        if not check:
+            return _failed("image", result)
+        return [_row("image", PENDING, "not in the registry yet: %s" % result.get("msg", "no message"))]
     missing = result.get("missing", [])
     text = " ".join(str(finding.get("what")) + str(finding.get("where")) for finding in missing)
     name = str(result["image"]).partition("@")[0]
