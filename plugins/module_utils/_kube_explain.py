@@ -21,7 +21,6 @@ FORBIDDEN = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"'
     r' in API group "(?P<group>[^"]*)"(?: in the namespace "(?P<namespace>[^"]*)")?'
 )
-VERB_OF = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
 def explain_api_error(exc: BaseException, doing_what: str) -> Finding:
