@@ -128,15 +128,18 @@ def _bad_name(name: str) -> list[Finding]:
 
 
 def bad_label(key: t.Any, value: t.Any, node: str) -> list[Finding]:
-    """What is wrong with one label; empty where nothing is."""
-    return [
-        finding
-        for finding in (_bad_key(key, node), _bad_value(key, value, node), _foreign(key, value, node))
-        if finding
-    ]
+    """What is wrong with one label of a node; empty where nothing is."""
+    foreign = _foreign(key, value, node)
+    return bad_syntax(key, value, node) + ([foreign] if foreign else [])
 
 
-def _bad_key(key: t.Any, node: str) -> Finding | None:
+def bad_syntax(key: t.Any, value: t.Any, where: str) -> list[Finding]:
+    """What Kubernetes does not take as a label on any object."""
+    return [finding for finding in (bad_key(key, where), _bad_value(key, value, where)) if finding]
+
+
+def bad_key(key: t.Any, node: str) -> Finding | None:
+    """What is wrong with the key of a label or an annotation."""
     prefix, slash, name = str(key).rpartition("/")
     name_legal = isinstance(key, str) and len(name) <= 63 and _NAME.fullmatch(name)
     prefix_legal = not slash or (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import DNS_LABEL, DNS_NAME, MOST_NAME
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 VOLCANO_API = "batch.volcano.sh/"
@@ -69,14 +70,30 @@ def _line(draft: Draft, number: int) -> str:
     return str(root.line) if root else "?"
 
 
+def _kind(document: t.Any) -> str:
+    if not isinstance(document, dict):
+        return "a document that is no mapping"
+    if not document.get("kind"):
+        return "a mapping without `kind`"
+    return ("%s %s" % (document.get("apiVersion") or "", document["kind"])).strip()
+
+
 def _no_job(draft: Draft, plan: t.Mapping[str, t.Any]) -> Finding:
-    kinds = ["%s %s" % (d.get("apiVersion"), d.get("kind")) for d in draft.wanted if isinstance(d, dict)]
+    kinds = [_kind(document) for document in draft.wanted if document is not None]
     if any(kind.startswith(VOLCANO_API) for kind in kinds):
         return Finding(
             "job-volcano",
             "this is a Volcano Job (%s), and there is no AscendJob in the file" % ", ".join(kinds),
             "For a Volcano Job MindCluster only makes rank tables: process-level recovery works for an AscendJob only",
             "Write the job as an AscendJob (%s)" % plan["job"]["api_version"],
+            draft.where,
+        )
+    if "v1 List" in kinds:
+        return Finding(
+            "job-list",
+            "the objects of this file stand in a `kind: List`, and no AscendJob stands beside it",
+            "An object inside a List cannot be adapted in place",
+            "Write each object as a document of its own, with `---` between them",
             draft.where,
         )
     return Finding(
@@ -135,10 +152,25 @@ class JobChecks:
                 self.root + ("metadata",),
             )
         else:
+            self.names(document["metadata"])
             self.framework_label(document["metadata"])
         self.replicas()
         self.scheduling()
         return self.found
+
+    def names(self, metadata: dict[str, t.Any]) -> None:
+        for key, pattern in (("name", DNS_NAME), ("namespace", DNS_LABEL)):
+            value = metadata.get(key)
+            if value is None or (isinstance(value, str) and pattern.match(value) and len(value) <= MOST_NAME):
+                continue
+            self.refuse(
+                "job-name",
+                "the job's %s is %s" % (key, "`%s`" % value if isinstance(value, str) else "no text: %s" % (value,)),
+                "The API server refuses such a %s, and the files and labels of the job are named after it" % key,
+                "Use small letters, digits and `-`, at most %d, beginning and ending with a letter or digit%s"
+                % (MOST_NAME, "" if isinstance(value, str) else ", in quotes where it is a number"),
+                self.root + ("metadata", key),
+            )
 
     def framework_label(self, metadata: dict[str, t.Any]) -> None:
         labels = metadata.get("labels")

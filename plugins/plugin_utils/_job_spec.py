@@ -13,10 +13,13 @@ import re
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import bad_key, bad_syntax
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_volumes import MOUNT_KEYS
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
-_DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z")
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
+DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z")
+# The operator writes the name into labels, which Kubernetes limits.
+MOST_NAME = 63
 _VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*\Z")
 VOLUME_SOURCES = (
     "nfs", "hostPath", "persistentVolumeClaim", "emptyDir", "configMap", "secret", "csi", "projected", "ephemeral",
@@ -133,13 +136,14 @@ class _Reader:
         given[key] = value
 
     def names(self, given: dict[str, t.Any]) -> None:
-        for key, pattern in (("name", _DNS_NAME), ("namespace", _DNS_LABEL)):
+        for key, pattern in (("name", DNS_NAME), ("namespace", DNS_LABEL)):
             value = given.get(key)
-            if value is not None and (not pattern.match(value) or len(value) > 63):
+            if value is not None and (not pattern.match(value) or len(value) > MOST_NAME):
                 self.bad(
                     "job-name",
                     "`%s` is `%s`" % (key, value),
-                    "Use small letters, digits and `-`, at most 63, beginning and ending with a letter or digit",
+                    "Use small letters, digits and `-`, at most %d, beginning and ending with a letter or digit"
+                    % MOST_NAME,
                 )
         image = given.get("image")
         if image is not None and (not image.strip() or re.search(r"\s", image)):
@@ -158,6 +162,10 @@ class _Reader:
                     self.bad("job-extra-name", "`%s` in `%s` is no name of a variable" % (name, key))
                 elif not isinstance(value, (str, int, float)) and not (key == "extra_env" and isinstance(value, dict)):
                     self.bad("job-extra-value", "`%s` in `%s` is not text" % (name, key))
+                elif key == "extra_labels":
+                    self.found += bad_syntax(name, str(value), "%s, %s" % (self.where, key))
+                elif key == "extra_annotations":
+                    self.found += [finding for finding in [bad_key(name, "%s, %s" % (self.where, key))] if finding]
 
     def lists(self, given: dict[str, t.Any]) -> None:
         for key in ("extra_args", "image_pull_secrets"):
@@ -177,7 +185,7 @@ class _Reader:
         name = volume["name"]
         sources = [key for key in volume if key not in MOUNT_KEYS]
         unknown = [key for key in sources if key not in VOLUME_SOURCES]
-        if not _DNS_LABEL.match(name):
+        if not DNS_LABEL.match(name):
             self.bad("job-volume", "the volume name `%s` is not legal" % name, "Use small letters, digits and `-`")
         if name in seen or name in ("ascend-driver", "dshm", "localtime", "reset-config"):
             self.bad("job-volume", "the volume name `%s` is taken" % name, "Choose another name")

@@ -18,6 +18,10 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 _BASE: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+# A few lines of aliases to aliases stand for billions of values, which would fill the memory before anything is said.
+MOST_VALUES = 1_000_000
+
+
 class _Loader(_BASE):
     """Refuses a key that stands twice in one mapping: the parser would take the later one in silence."""
 
@@ -58,9 +62,30 @@ def read_documents(text: str, where: str = "the manifest") -> list[t.Any]:
     :raises Refused: where it is no valid YAML, or a key stands twice.
     """
     try:
-        return list(yaml.load_all(text, Loader=_Loader))
+        documents = list(yaml.load_all(text, Loader=_Loader))
+        _weight(documents, {})
+        return documents
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as exc:
         raise _refused(where, _reason(exc)) from None
+
+
+def _weight(value: t.Any, known: dict[int, int]) -> int:
+    """How many values a value is when it is written without aliases.
+
+    :raises ValueError: more than a manifest can sensibly have, or without an end.
+    """
+    if not isinstance(value, (dict, list)):
+        return 1
+    weight = known.get(id(value))
+    if weight is None:
+        known[id(value)] = 0
+        parts = value.values() if isinstance(value, dict) else value
+        weight = known[id(value)] = 1 + sum(_weight(part, known) for part in parts)
+    if not weight:
+        raise ValueError("an alias stands inside of what it stands for, so it has no end")
+    if weight > MOST_VALUES:
+        raise ValueError("with its aliases written out it has more than %d values" % MOST_VALUES)
+    return weight
 
 
 def documents_of(manifest: t.Any, where: str = "the manifest") -> list[t.Any]:

@@ -20,6 +20,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules i
 )
 from ansible_collections.mindcluster.recovery.plugins.module_utils._products import product_named
 from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import release_named
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._native import native
 
 MASTERS, WORKERS = "npu_master", "npu_worker"
 _LISTED = 20
@@ -125,7 +126,10 @@ class _Rules:
         if host.product is None and self._needs_product():
             self._remember(_no_product(self._release), host)
             return {}
-        if host.arch is not None and host.arch not in KUBERNETES_ARCH:
+        if host.product is not None and not isinstance(host.product, str):
+            self._remember(_product_no_text(host.product), host)
+            return {}
+        if not _known_arch(host.arch):
             return {}
         key = (host.product, host.arch)
         return self._ask(host, key, lambda: worker_labels(self._release, host.product, host.arch))
@@ -141,7 +145,7 @@ class _Rules:
 
     def arch(self, host: Host, is_worker: bool) -> str | None:
         """The architecture that the node has to have; for a worker what its label host-arch is made of."""
-        if host.arch is not None and host.arch not in KUBERNETES_ARCH:
+        if not _known_arch(host.arch):
             self._remember(_arch_unknown(host.arch), host)
             return None
         row = product_named(host.product) if is_worker and isinstance(host.product, str) else None
@@ -174,6 +178,10 @@ class _Rules:
         hosts = self._hosts.setdefault(finding, [])
         if not hosts or hosts[-1] != host.inventory_name:
             hosts.append(host.inventory_name)
+
+
+def _known_arch(arch: t.Any) -> bool:
+    return arch is None or (isinstance(arch, str) and arch in KUBERNETES_ARCH)
 
 
 def _listed(hosts: abc.Sequence[str]) -> str:
@@ -226,10 +234,19 @@ def _no_product(release: str) -> Finding:
     )
 
 
+def _product_no_text(value: t.Any) -> Finding:
+    return Finding(
+        "product-type",
+        "npu_node_product is %r, which is no text" % (native(value),),
+        "The labels of a node are looked up by the name of its product",
+        "Give the one name of the product of these hosts, such as `atlas-800t-a2`",
+    )
+
+
 def _extra_no_mapping(value: t.Any) -> Finding:
     return Finding(
         "extra-labels-no-mapping",
-        "npu_node_extra_labels is %r, which is no mapping" % (value,),
+        "npu_node_extra_labels is %r, which is no mapping" % (native(value),),
         "A label has a key and a value",
         'Write it as a mapping, such as {rack: "r12"}',
     )
@@ -237,10 +254,10 @@ def _extra_no_mapping(value: t.Any) -> Finding:
 
 def _arch_unknown(value: t.Any) -> Finding:
     by_kubernetes_name = {other: arch for arch, other in KUBERNETES_ARCH.items()}
-    meant = by_kubernetes_name.get(value)
+    meant = by_kubernetes_name.get(str(value))
     return Finding(
         "arch-unknown",
-        "npu_node_arch is `%s`" % (value,),
+        "npu_node_arch is `%s`" % (native(value),),
         "The label host-arch is made of it, and an unknown one fits no job",
         "Write `%s`" % meant if meant else suggestion(str(value), KUBERNETES_ARCH),
     )

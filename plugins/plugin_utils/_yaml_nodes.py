@@ -31,6 +31,10 @@ _STRING = "tag:yaml.org,2002:str"
 # Kubernetes' reader hands dates on as the text that they are.
 _AS_TEXT = frozenset((_STRING, "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"))
 
+# What aliases may stand for, in values. A manifest of MindCluster's has some hundred; a few lines of aliases to aliases
+# stand for billions, and would fill the memory before anybody sees a message.
+MOST_COPIES = 100_000
+
 Path = tuple[str | int, ...]
 
 
@@ -44,6 +48,7 @@ class Node:
     :ivar end: offset behind the value; no use for block collections, see :func:`content_end`.
     :ivar line: line of C(body), counted from 1.
     :ivar style: quote or block character of a scalar, empty for a plain one.
+    :ivar weight: how many values it stands for, aliases followed; 0 while it is being read.
     """
 
     kind: str
@@ -58,6 +63,7 @@ class Node:
     entries: list[Entry] = dataclasses.field(default_factory=list)
     items: list[Node] = dataclasses.field(default_factory=list)
     target: Node | None = None
+    weight: int = 0
 
     @property
     def real(self) -> Node:
@@ -113,6 +119,7 @@ class _Builder:
         # The parser does not count a byte order mark, so it is taken off and its width added to every offset.
         self.shift = 1 if text.startswith("\ufeff") else 0
         self.anchors: dict[str, Node] = {}
+        self.copies = 0
         self.events: t.Iterator[t.Any] = iter(())
 
     def documents(self, where: str) -> list[Node | None]:
@@ -132,11 +139,10 @@ class _Builder:
         start = event.start_mark.index + self.shift
         end = event.end_mark.index + self.shift
         if _is(event, yaml.AliasEvent):
-            target = self.anchors.get(event.anchor)
-            if target is None:
-                problem = "found undefined alias %r" % event.anchor
-                raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
-            return Node("alias", start, start, end, event.start_mark.line + 1, depth, target=target)
+            target = self.target(event)
+            return Node(
+                "alias", start, start, end, event.start_mark.line + 1, depth, target=target, weight=target.weight
+            )
         body = self.body(start, end, event)
         line = event.start_mark.line + 1 if body == start else line_of(self.text, body)
         if _is(event, yaml.ScalarEvent):
@@ -152,7 +158,25 @@ class _Builder:
             self.fill_map(node)
         elif node.kind == "seq":
             self.fill_seq(node)
+        node.weight = 1 + sum(item.weight for item in node.items)
+        node.weight += sum(entry.key.weight + entry.value.weight for entry in node.entries)
         return node
+
+    def target(self, event: t.Any) -> Node:
+        """What an alias stands for."""
+        target = self.anchors.get(event.anchor)
+        problem = ""
+        if target is None:
+            problem = "found undefined alias %r" % event.anchor
+        elif not target.weight:
+            problem = "the alias %r stands inside of what it stands for, so it has no end" % event.anchor
+        else:
+            self.copies += target.weight
+            if self.copies > MOST_COPIES:
+                problem = "aliases stand for more than %d values" % MOST_COPIES
+        if target is None or problem:
+            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+        return target
 
     def body(self, start: int, end: int, event: t.Any) -> int:
         """Where the value starts behind its anchor and tag."""

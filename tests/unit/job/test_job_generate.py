@@ -138,6 +138,8 @@ class TestManyJobs:
             {"manifest": str(tmp_path / "latin.yaml")},
             {**JOB, "name": "f", "plan": {"strategies": "Retry"}},
             {**JOB, "name": "g", "manifest": "x.yaml"},
+            {**JOB, "name": "i", "extra_labels": {"a b": "c", "team": "é", "n": 5}, "extra_annotations": {"/x": "y"}},
+            {**JOB, "name": "k", "npus_per_node": 0},
             "h",
         ]
         with pytest.raises(AnsibleFilterError) as caught:
@@ -147,7 +149,8 @@ class TestManyJobs:
             "training_jobs[0]: `nam` is not known", "Did you mean `name`", "`name` is `Upper`", "`workers` is `0`",
             "`X` in `extra_env` is a boolean", "no absolute mountPath", "Did you mean `nfs`", "`image` is not given",
             "`command` is not given", "none.yaml` does not exist", "is not UTF-8", "did you mean",
-            "both a manifest and", "not by `h`",
+            "both a manifest and", "not by `h`", "`a b` is no legal label key", "`/x` is no legal label key",
+            "`é` is no legal value for the label `team`", "`npus_per_node` is `0`",
         ):  # fmt: skip
             assert said.lower() in message.lower(), said
 

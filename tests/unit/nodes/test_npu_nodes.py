@@ -122,6 +122,21 @@ def test_every_mistake_of_every_host_is_told_once_with_its_hosts():
     }
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [
+        ("npu_node_product", 800, "product-type"),
+        ("npu_node_product", ["atlas-800t-a2"], "product-type"),
+        ("npu_node_product", {"a": "b"}, "product-type"),
+        ("npu_node_arch", 64, "arch-unknown"),
+        ("npu_node_arch", ["aarch64"], "arch-unknown"),
+    ],
+)
+def test_a_value_of_another_kind_is_no_traceback(variable: str, value: t.Any, code: str):
+    own = {"npu_node_product": "atlas-800t-a2", variable: value}
+    assert codes(npu_nodes(*inventory([], ["w1"], w1=own))) == [code]
+
+
 def test_hosts_with_the_same_node_name_are_refused():
     same = {"npu_node_name": "node-1", "npu_node_product": "atlas-800t-a2"}
     answer = npu_nodes(*inventory([], ["w1", "w2"], w1=same, w2=same))
