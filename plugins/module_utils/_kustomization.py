@@ -14,6 +14,11 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 
+try:
+    import yaml
+except ImportError:  # comes with ansible-core, and is missing only on a host that is no controller
+    yaml = None  # type: ignore[assignment]
+
 #: The names under which kustomize looks for the file, in its order.
 KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -34,6 +39,65 @@ def with_resources(text: str, names: t.Sequence[str], where: str) -> str:
     :param where: path of the file, for messages.
     :raises Refused: the list is written in a form that cannot be extended safely.
     """
+    before = _read(text, where)
+    result = _extended(text, names, where)
+    if yaml is not None and _safely(result) != _wanted(before, names):
+        raise _form("the file is written in a form that this collection does not extend", where)
+    return result
+
+
+def _read(text: str, where: str) -> dict[str, t.Any]:
+    """The file as data, which is what the edit by lines is measured against."""
+    if yaml is None:
+        return {}
+    try:
+        documents = [document for document in yaml.safe_load_all(text) if document is not None]
+    except (yaml.YAMLError, ValueError, RecursionError) as exc:
+        mark = getattr(exc, "problem_mark", None)
+        raise Refused(
+            Finding(
+                "kustomization-not-yaml",
+                "this is not valid YAML: %s" % (getattr(exc, "problem", None) or str(exc).split("\n", 1)[0]),
+                "Neither kustomize nor this collection can read it",
+                "Correct the file",
+                "%s, line %d" % (where, mark.line + 1) if mark else where,
+            )
+        ) from exc
+    if len(documents) > 1 or not isinstance(documents[0] if documents else {}, dict):
+        raise _form("the file is not one mapping", where)
+    document = documents[0] if documents else {}
+    resources = document.get("resources")
+    if resources is not None and not (isinstance(resources, list) and all(isinstance(r, str) for r in resources)):
+        raise _form("`resources` is not a list of file names", where)
+    return t.cast("dict[str, t.Any]", document)
+
+
+def _safely(text: str) -> t.Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+
+
+def _wanted(before: dict[str, t.Any], names: t.Sequence[str]) -> dict[str, t.Any]:
+    listed = before.get("resources") or []
+    known = {_bare(name) for name in listed}
+    return dict(before, resources=listed + [name for name in names if _bare(name) not in known])
+
+
+def _form(what: str, where: str) -> Refused:
+    return Refused(
+        Finding(
+            "kustomization-form",
+            what,
+            "Something in it could get lost",
+            "Write `resources:` as a list with one `- file.yaml` per line",
+            where,
+        )
+    )
+
+
+def _extended(text: str, names: t.Sequence[str], where: str) -> str:
     lines = text.splitlines(True)
     newline = "\r\n" if "\r\n" in text else "\n"
     index = next((number for number, line in enumerate(lines) if _KEY.match(line.rstrip("\r\n"))), None)
@@ -71,14 +135,9 @@ def _with_block(lines: list[str], index: int, names: t.Sequence[str], newline: s
 def _with_flow(lines: list[str], index: int, match: t.Match[str], names: t.Sequence[str], where: str) -> str:
     flow = _FLOW.match(match.group("rest"))
     if flow is None:
-        raise Refused(
-            Finding(
-                "kustomization-form",
-                "the list `resources` is written in a form that this collection does not extend",
-                "Something in it could get lost",
-                "Write it as a list with one `- file.yaml` per line",
-                "%s, line %d" % (where, index + 1),
-            )
+        raise _form(
+            "the list `resources` is written in a form that this collection does not extend",
+            "%s, line %d" % (where, index + 1),
         )
     present = [part.strip() for part in flow.group("inside").split(",") if part.strip()]
     known = {_bare(part) for part in present}

@@ -8,9 +8,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import stat
 import tempfile
+import time
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
@@ -62,6 +65,7 @@ def plan_changes(directory: str, wishes: t.Sequence[Wish], kustomization: bool) 
     :param kustomization: also list the files in the directory's kustomization.
     :raises Refused: with every reason why the files cannot be written there.
     """
+    directory = os.path.abspath(directory)
     findings = _directory_mistakes(directory)
     if findings:
         raise Refused(findings)
@@ -89,12 +93,60 @@ def plan_changes(directory: str, wishes: t.Sequence[Wish], kustomization: bool) 
     return changes
 
 
+@contextlib.contextmanager
+def alone(directory: str, patience: float = 30) -> t.Iterator[None]:
+    """Keep other runs from looking at the directory and writing into it at the same time.
+
+    The kustomization is read and written again: of two runs at once, one would take the other's file out of the list.
+
+    :param patience: how many seconds to wait for the other one.
+    :raises Refused: the other one does not end.
+    """
+    # The directory itself may not exist yet; the one above it does. No lock file is left in the working tree.
+    place = os.path.dirname(os.path.realpath(directory))
+    try:
+        handle = os.open(place, os.O_RDONLY)
+    except OSError:
+        # What is wrong with the place is told by the checks.
+        yield
+        return
+    try:
+        _lock(handle, directory, time.monotonic() + patience)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, directory: str, until: float) -> None:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() < until:
+                time.sleep(0.05)
+                continue
+        except OSError:
+            # A file system without locks, such as some network ones.
+            return
+        raise Refused(
+            Finding(
+                "directory-busy",
+                "another run is writing here",
+                "Two runs at once could take each other's files out of the kustomization",
+                "Run again when the other one has ended",
+                directory,
+            )
+        )
+
+
 def write(change: Change) -> None:
-    """Write one file at once: beside it first, then in its place; mode and owner stay.
+    """Write one file at once: beside it first, then in its place; mode, owner and a symbolic link to it stay.
 
     :raises Refused: where the system does not let us.
     """
-    folder = os.path.dirname(change.path)
+    target = os.path.realpath(change.path)
+    folder = os.path.dirname(target)
     temporary = None
     try:
         os.makedirs(folder, exist_ok=True)
@@ -103,11 +155,9 @@ def write(change: Change) -> None:
             stream.write(change.after)
             stream.flush()
             os.fsync(stream.fileno())
-        _keep_owner(change.path, temporary)
-        os.replace(temporary, change.path)
+        _keep_owner(target, temporary)
+        os.replace(temporary, target)
     except OSError as exc:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
         raise Refused(
             Finding(
                 "file-unwritable",
@@ -117,6 +167,10 @@ def write(change: Change) -> None:
                 change.path,
             )
         ) from exc
+    finally:
+        # Also when the run is interrupted.
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
 
 
 def _keep_owner(path: str, temporary: str) -> None:
@@ -226,7 +280,17 @@ def _name_mistakes(directory: str, wishes: t.Sequence[Wish]) -> list[Finding]:
 def _kustomization_change(directory: str, paths: t.Sequence[str]) -> list[Change]:
     names = sorted(os.path.normpath(path) for path in paths if path.endswith((".yaml", ".yml")))
     existing = [os.path.join(directory, name) for name in KUSTOMIZATION_NAMES]
-    full = next((path for path in existing if os.path.exists(path)), existing[0])
+    full = next((path for path in existing if os.path.lexists(path)), existing[0])
+    if not os.path.realpath(full).startswith(os.path.realpath(directory) + os.sep):
+        raise Refused(
+            Finding(
+                "kustomization-link",
+                "is a symbolic link that leads out of the directory",
+                "Nothing outside the directory is ever written",
+                "Put a kustomization of its own there, or name the directory that the link leads to",
+                full,
+            )
+        )
     before = read(full)
     after = new_kustomization(names) if before is None else with_resources(before, names, full)
     return [] if before == after else [Change(full, before, after)]

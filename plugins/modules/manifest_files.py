@@ -17,6 +17,7 @@ description:
   - A file that was not written by this module is never written over. What it writes begins with the line
     C(# Managed by mindcluster.recovery), except for a file that is edited in place, see O(files[].source).
   - Nothing outside O(directory) is ever written, also not through symbolic links.
+  - Of several runs at once on the same directory each waits for the one before it.
 extends_documentation_fragment:
   - mindcluster.recovery._attributes
   - mindcluster.recovery._attributes.actiongroup_recovery
@@ -104,6 +105,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_files import (
     Change,
     Wish,
+    alone,
     plan_changes,
     write,
 )
@@ -137,17 +139,18 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    directory = module.params["directory"]
+    directory = os.path.abspath(module.params["directory"])
     wishes = [Wish(item["path"], item["content"], item["source"]) for item in module.params["files"]]
     # The text of a manifest may hold passwords and is long; the diff shows it to those alone who ask for one.
     shown = {"module_args": dict(module.params, files=[wish.path for wish in wishes])}
     for notice in module.params["notices"]:
         module.warn(notice)
     try:
-        changes = plan_changes(directory, wishes, module.params["kustomization"])
-        if not module.check_mode:
-            for change in changes:
-                write(change)
+        with alone(directory):
+            changes = plan_changes(directory, wishes, module.params["kustomization"])
+            if not module.check_mode:
+                for change in changes:
+                    write(change)
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts(), invocation=shown)
     answer: dict[str, t.Any] = {

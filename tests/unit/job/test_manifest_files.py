@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import pathlib
 
@@ -18,6 +19,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_fil
     MARKER,
     Change,
     Wish,
+    alone,
     plan_changes,
     write,
 )
@@ -121,3 +123,79 @@ def test_the_list_keeps_what_else_is_in_it(before: str, after: str) -> None:
 def test_a_list_over_several_lines_in_brackets_is_refused() -> None:
     with pytest.raises(Refused, match="line 1"):
         with_resources("resources: [a.yaml,\n  b.yaml]\n", ["c.yaml"], "k")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"resources": []}\n',
+        "{}\n",
+        '"resources":\n  - a.yaml\n',
+        "resources : [a.yaml]\n",
+        "resources:\n  - a.yaml\n---\nkind: Other\n",
+        "resources:\n-\n  a.yaml\n- c.yaml\n",
+        "resources: {a: b}\n",
+        "resources: [1, {a: b}]\n",
+        "- a.yaml\n",
+        "text\n",
+    ],
+)
+def test_a_form_that_could_get_lost_is_refused(text: str) -> None:
+    with pytest.raises(Refused) as caught:
+        with_resources(text, ["b.yaml"], "k")
+    assert [finding.code for finding in caught.value.findings] == ["kustomization-form"]
+
+
+@pytest.mark.parametrize("text", ["a: [\n", "resources:\n\t- a\n", "\x07", "a: *b\n"])
+def test_a_list_that_is_no_yaml_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="not valid YAML"):
+        with_resources(text, ["b.yaml"], "k")
+
+
+def test_a_kustomization_that_is_a_link(tmp_path: pathlib.Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tmp_path / "own.yaml").write_text("resources: []\n")
+    (tree / "kustomization.yaml").symlink_to("../own.yaml")
+    assert refusal(tree, Wish("a.yaml", "a: 1\n")) == ["kustomization-link"]
+    (tree / "kustomization.yaml").unlink()
+    (tree / "inside.yaml").write_text("resources: []\n")
+    (tree / "kustomization.yaml").symlink_to("inside.yaml")
+    deliver(tree, Wish("a.yaml", "a: 1\n"))
+    assert (tree / "kustomization.yaml").is_symlink()
+    assert (tree / "inside.yaml").read_text() == "resources: [a.yaml]\n"
+
+
+def test_a_relative_directory_that_does_not_exist_yet(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for change in plan_changes("tree", [Wish("a.yaml", "a: 1\n")], True):
+        write(change)
+    assert sorted(os.listdir(tmp_path / "tree")) == ["a.yaml", "kustomization.yaml"]
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        deliver(tmp_path, Wish("a.yaml", "a: 1\n"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_runs_at_once_keep_each_others_files(tmp_path: pathlib.Path) -> None:
+    tree = tmp_path / "tree"
+
+    def run(number: int) -> None:
+        with alone(str(tree)):
+            deliver(tree, Wish("%d.yaml" % number, "a: 1\n"))
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        list(pool.map(run, range(48)))
+    listed = yaml.safe_load((tree / "kustomization.yaml").read_text())["resources"]
+    assert sorted(listed) == sorted("%d.yaml" % number for number in range(48))
+
+
+def test_a_run_that_does_not_end_is_told(tmp_path: pathlib.Path) -> None:
+    with alone(str(tmp_path)), pytest.raises(Refused, match="another run"), alone(str(tmp_path), patience=0):
+        pass
