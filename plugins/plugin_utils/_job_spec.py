@@ -113,7 +113,8 @@ class _Reader:
             if kind is str and type(value) in (int, float):
                 given[key] = str(value)
                 continue
-            self.bad("job-value", "`%s` is not %s: %s" % (key, _KIND_NAMES[kind], value))
+            # Not the value itself: a list of variables, say, may hold passwords.
+            self.bad("job-value", "`%s` is not %s but of type %s" % (key, _KIND_NAMES[kind], type(value).__name__))
 
     def numbers(self, given: dict[str, t.Any]) -> None:
         for key, most in (("workers", 20000), ("npus_per_node", 1024)):
