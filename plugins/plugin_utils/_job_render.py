@@ -16,7 +16,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import AdaptResult, adapt_job
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_generate import generate_job
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_reverse import deviations
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_reverse import TOLD, deviations
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import JobSpec, read_spec
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_nodes import parse, to_data
 
@@ -79,8 +79,9 @@ class Renderer:
         filename = spec.filename or "%s.%s.yaml" % (namespace_found, name)
         overridden = {*spec.extra_labels, *spec.extra_annotations, *spec.extra_env}
         wrong = deviations(result.text, plan, name, overridden, source or "%s, generated manifest" % where)
-        if wrong and spec.strict:
-            raise Refused(wrong)
+        untold = [finding for finding in wrong if finding.code not in TOLD]
+        if untold and spec.strict:
+            raise Refused(untold)
         return {
             "name": name,
             "namespace": namespace_found,
@@ -93,7 +94,7 @@ class Renderer:
             "warnings": [finding.as_dict() for finding in result.warnings],
             "deviations": [finding.as_dict() for finding in wrong],
             "notices": [
-                finding.line() for finding in result.corrections + result.warnings + wrong + self._of_plan(spec, where)
+                finding.line() for finding in result.corrections + result.warnings + untold + self._of_plan(spec, where)
             ],
         }
 

@@ -19,6 +19,10 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check im
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._manifest_read import documents_of
 
 
+# The user's node selector stays as it is, and the adaptation has warned about it with its line.
+TOLD = frozenset(("job-node-selector-missing", "job-node-selector-product"))
+
+
 def deviations(
     text: str, plan: t.Mapping[str, t.Any], name: str, overridden: t.Collection[str], where: str
 ) -> list[Finding]:

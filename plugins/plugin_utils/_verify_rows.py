@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_reverse import TOLD
+
 OK = "ok"
 WARNING = "warning"
 DIFFERS = "differs"
@@ -126,7 +128,14 @@ def job_rows(result: Result, check: bool = False) -> list[Row]:
 
 def deviation_rows(found: t.Sequence[Result]) -> list[Row]:
     """What in the rendered jobs still keeps them from recovering."""
-    return [_row("job", DIFFERS, "%s: %s. %s." % (one["where"], one["what"], one["remedy"])) for one in found]
+    return [
+        _row(
+            "job",
+            WARNING if one["code"] in TOLD else DIFFERS,
+            "%s: %s. %s." % (one["where"], one["what"], one["remedy"]),
+        )
+        for one in found
+    ]
 
 
 def warning_rows(plan: Result) -> list[Row]:

@@ -128,3 +128,11 @@ def test_an_owned_label_that_the_user_sets_on_purpose_is_no_deviation(tmp_path: 
     spec = {"manifest": path, "extra_labels": {"process-recover-enable": "off"}}
     job = Renderer({"strategies": "retry"}).render([spec], {}, "training_job")[0]
     assert not any("process-recover-enable" in found["what"] for found in job["deviations"])
+
+
+def test_a_node_selector_of_the_users_is_told_once_and_fails_nothing(tmp_path: object) -> None:
+    job = render(tmp_path, strategies="retry", product="atlas-800t-a2")
+    selectors = [found for found in job["deviations"] if "node-selector" in found["code"]]
+    assert len(selectors) == 2
+    assert set(states(verify_rows(selectors, "deviations"))) == {"warning"}
+    assert len([notice for notice in job["notices"] if "accelerator-type" in notice]) == 1
