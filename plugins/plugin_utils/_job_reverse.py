@@ -18,7 +18,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check import check_job
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._manifest_read import documents_of
 
-
 # The user's node selector stays as it is, and the adaptation has warned about it with its line.
 TOLD = frozenset(("job-node-selector-missing", "job-node-selector-product"))
 
