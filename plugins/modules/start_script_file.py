@@ -20,6 +20,9 @@ description:
   - The script is understood by its syntax tree. A launch is C(torchrun), C(python -m torch.distributed.run),
     C(python -m torch.distributed.launch), any of them through a variable such as C(${DLS_PROGRAM_EXECUTOR}), or
     C(msrun); one in a comment, a string, a heredoc or a function that nothing calls is none.
+  - For a plan that needs them the block also has C(TTP_ADDR) and C(TTP_PORT) where the script does not set them itself,
+    takes away C(PYTORCH_NO_NPU_MEMORY_CACHING), and from MindCluster 7.3.0 on puts C(libtaskd.so) into C(LD_PRELOAD)
+    and starts TaskD's manager in one Pod. A manager that the script starts itself stays the only one.
   - A value of the user's that differs from the plan is corrected where it stands, and told as a warning with its line.
     What is set under a condition that cannot be decided is refused with its line. An identical line stays.
   - Every script is read, checked by C(bash -n) on the controller, adapted and checked again before the first one is

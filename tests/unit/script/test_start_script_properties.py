@@ -23,6 +23,18 @@ PLAN = {
     },
 }
 
+# With all that a plan for PyTorch can ask of a script; see C(script_plan).
+WHOLE_PLAN = {
+    "framework": "pytorch",
+    "script": {
+        "torchrun_args": {"--max_restarts": "32767"},
+        "exports": {**PLAN["script"]["exports"], "TASKD_PROCESS_ENABLE": "on"},
+        "unset": ["PYTORCH_NO_NPU_MEMORY_CACHING"],
+        "ttp_port": "8000",
+        "taskd_manager": True,
+    },
+}
+
 OPTION_WORDS = st.sampled_from(
     [
         "--nproc_per_node 8",
@@ -111,9 +123,9 @@ def parses(text):
     return done.returncode == 0
 
 
-def adapted_or_none(text):
+def adapted_or_none(text, plan=PLAN):
     try:
-        return adapt_script(text, PLAN)
+        return adapt_script(text, plan)
     except Refused as exc:
         assert all(finding.what and finding.why and finding.remedy for finding in exc.findings)
         assert "result-broken" not in [finding.code for finding in exc.findings]
@@ -121,16 +133,16 @@ def adapted_or_none(text):
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(text=SCRIPTS, ending=st.sampled_from(["", "\n"]))
-def test_adapting_is_idempotent_revertible_and_parses(text, ending):
+@given(text=SCRIPTS, ending=st.sampled_from(["", "\n"]), plan=st.sampled_from([PLAN, WHOLE_PLAN]))
+def test_adapting_is_idempotent_revertible_and_parses(text, ending, plan):
     text += ending
-    result = adapted_or_none(text)
+    result = adapted_or_none(text, plan)
     if result is None:
         return
     assert parses(result.text)
-    again = adapt_script(result.text, PLAN, strict=True)
+    again = adapt_script(result.text, plan, strict=True)
     assert (again.text, again.corrections) == (result.text, [])
-    assert adapt_script(result.text, PLAN, state="absent").text == text
+    assert adapt_script(result.text, plan, state="absent").text == text
 
 
 def _options(words):
