@@ -127,12 +127,16 @@ class ActionModule(ActionBase):
         self._warn(finding.line() for finding in inventory.warnings)
         return inventory
 
-    def _resolve(self, path: str) -> str | None:
-        """The file or folder on the controller that a path means, looked for as copy does."""
+    def _resolve(self, path: t.Any) -> str | None:
+        """The file or folder on the controller that a path means, looked for as copy does, then where the user is."""
+        if not isinstance(path, str):
+            return None
         try:
             return str(self._find_needle("files", os.path.expanduser(path)))
         except AnsibleError:
-            return None
+            # The playbooks of this collection are not where the user's files are.
+            found = os.path.abspath(os.path.expanduser(path))
+            return found if os.path.exists(found) else None
 
     def _ca_pem(self) -> str:
         path = self._arg("registry_ca")

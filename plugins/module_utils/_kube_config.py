@@ -99,11 +99,13 @@ def _given_files(value: str, where: str) -> list[str]:
 
 
 def _no_file(paths: t.Sequence[str], where: str) -> Finding:
+    relative = any(not os.path.isabs(path) for path in paths)
     return Finding(
         "kubeconfig-missing",
         "There is no kubeconfig file `%s`" % "`, `".join(paths),
         "Without it nothing is known about the cluster's address and credentials",
-        "Correct the path (a relative one counts from the folder `%s`), or copy the file there" % os.getcwd(),
+        "Correct the path%s, or copy the file there"
+        % (" (a relative one counts from the folder `%s`)" % os.getcwd() if relative else ""),
         where,
     )
 

@@ -243,7 +243,7 @@ def _no_file(path: str, where: str) -> Finding:
         "wheel-missing",
         "there is no file `%s` on the controller" % path,
         "Wheels are installed from files only",
-        "Correct the path; a relative one counts from the playbook's or the role's folder, or its folder files",
+        "Correct the path; a relative one counts from the folder of the playbook or role, or the working directory",
         where,
     )
 

@@ -62,7 +62,8 @@ options:
   wheels:
     description:
       - The vendor's wheels by name (V(mindx_elastic), V(mindio_ttp), V(taskd)), each with C(path) and C(sha256).
-      - A relative path is looked for on the controller as M(ansible.builtin.copy) does it.
+      - A relative path is looked for on the controller as M(ansible.builtin.copy) does it, then in the working
+        directory.
       - Name a wheel by path only. V(taskd) on the public package index is a stranger's package.
     type: raw
     default: {}
