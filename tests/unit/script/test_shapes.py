@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script import adapt_script
 
 POD = {"RANK": "1", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"}
@@ -230,6 +231,21 @@ def test_pytorch_launcher_gets_the_wanted_arguments_and_environment(branch, fixt
     for call in calls:
         assert call.env["HCCL_OP_RETRY_ENABLE"] == "L0:0, L1:1, L2:1"
         assert call.env["HCCL_ASYNC_ERROR_HANDLING"] == "0"
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_the_whole_plan_of_7_2_gives_the_same_arguments(branch, fixture_text, run_script):
+    name, env, args, wanted = BRANCHES[branch]
+    whole = build_plan({"strategies": "retry", "release": "7.2.RC1"})
+    env = {**env, "PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
+    calls = run_script(adapt_script(fixture_text(name), whole).text, env, args)
+    assert [_shown(call) for call in calls] == wanted
+    for call in calls:
+        assert call.env["HCCL_OP_RETRY_ENABLE"] == "L0:0, L1:1, L2:1"
+        assert call.env["HCCL_ASYNC_ERROR_HANDLING"] == "0"
+        assert (call.env["TTP_ADDR"], call.env["TTP_PORT"]) == (call.env.get("MASTER_ADDR", ""), "8000")
+        assert "PYTORCH_NO_NPU_MEMORY_CACHING" not in call.env
+        assert not any(name.startswith(("TASKD", "RECOVERY")) for name in call.env)
 
 
 @pytest.mark.parametrize("branch", MINDSPORE_BRANCHES)
