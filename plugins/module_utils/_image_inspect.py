@@ -113,13 +113,12 @@ def _answer(
 ) -> Json:
     arch = ARCHITECTURES.get(image.get("Architecture", ""), seen["python"]["machine"])
     warnings = rules.import_warnings(str(name), seen) + rules.plan_warnings(plan or {}, arch)
-    digests = [entry.partition("@")[2] for entry in image.get("RepoDigests") or []]
     own = [
         entry.partition("@")[2] for entry in image.get("RepoDigests") or [] if entry.startswith(name.repository + "@")
     ]
     return {
         "image": str(name),
-        "digest": name.digest or (own or digests or [""])[0],
+        "digest": name.digest or (own or [""])[0],
         "image_id": image["Id"],
         "arch": arch,
         "labels": dict((image.get("Config") or {}).get("Labels") or {}),

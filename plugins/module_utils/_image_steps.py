@@ -40,8 +40,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels impor
 
 Json = t.Dict[str, t.Any]
 
-PLACEHOLDER_TAG = "not-built-yet"
-
 _IMAGE_ID = re.compile(r"\Asha256:[0-9a-f]{64}\Z")
 
 
@@ -223,8 +221,10 @@ class _Look:
             if not self.engine.is_local:
                 self.findings.append(_authority_elsewhere())
                 return
+            # What the controller has found already will be refused, so nothing may be touched here.
+            only_look = self.check_mode or bool(self.findings)
             try:
-                self.trust_changed = install_authority(target.registry, params["_ca_pem"], self.check_mode)
+                self.trust_changed = install_authority(target.registry, params["_ca_pem"], only_look)
             except Refused as exc:
                 self.findings += exc.findings
         if params["registry_insecure"]:

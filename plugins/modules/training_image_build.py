@@ -249,11 +249,18 @@ def argument_spec() -> dict[str, t.Any]:
     }
 
 
-def hide_proxy_passwords(module: AnsibleModule) -> None:
-    """A proxy's address may hold a password, and everything that a module returns is shown at C(-vvv)."""
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+# Ansible replaces a hidden value wherever it finds it, so that hiding a "1" would garble everything.
+SHORTEST_SECRET = 4
+
+
+def hide_build_args(module: AnsibleModule) -> None:
+    """C(-vvv) shows all that a module returns; a proxy's address may hold a password, another argument may be one."""
     arguments = {name: str(value) for name, value in (module.params["build_args"] or {}).items()}
     module.params["build_args"] = arguments
-    for value in arguments.values():
+    for name, value in arguments.items():
+        if name.lower() not in PROXIES and len(value) >= SHORTEST_SECRET:
+            module.no_log_values.add(value)
         try:
             password = urlsplit(value).password
         except ValueError:
@@ -272,7 +279,7 @@ def take_step(module: AnsibleModule) -> dict[str, t.Any]:
 
 def main() -> None:
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    hide_proxy_passwords(module)
+    hide_build_args(module)
     if DOCKER_IMPORT_ERROR:
         module.fail_json(msg=missing_required_lib("docker"), exception=DOCKER_IMPORT_ERROR)
     if not module.params["_handover"]:
