@@ -165,7 +165,7 @@ def normalise(name: str) -> str:
 
 def installed_version(name: str) -> str | None:
     try:
-        from importlib import metadata
+        from importlib import metadata  # novm: Python 3.7 takes the other branch
     except ImportError:
         return _installed_version_37(name)
     try:

@@ -123,9 +123,9 @@ def parses(text):
     return done.returncode == 0
 
 
-def adapted_or_none(text, plan=PLAN):
+def adapted_or_none(text, plan=None):
     try:
-        return adapt_script(text, plan)
+        return adapt_script(text, PLAN if plan is None else plan)
     except Refused as exc:
         assert all(finding.what and finding.why and finding.remedy for finding in exc.findings)
         assert "result-broken" not in [finding.code for finding in exc.findings]
