@@ -16,44 +16,13 @@ description:
   - Does the same as P(mindcluster.recovery.start_script#filter), and returns the text together with the corrections and
     warnings instead of showing them.
   - Useful to look whether a script is adapted already, that is whether its text stays the same.
+extends_documentation_fragment:
+  - mindcluster.recovery._start_script
 options:
   _input:
     description: The text of the script.
     type: str
     required: true
-  plan:
-    description: The plan, as M(mindcluster.recovery.recovery_plan) returns it.
-    type: dict
-    required: true
-  kind:
-    description: What the script is. With V(auto) the plan's framework decides which launches count.
-    type: str
-    choices: [auto, train_start, msrun_launcher]
-    default: auto
-  max_restarts:
-    description: Value of C(--max_restarts) instead of the plan's.
-    type: int
-  monitor_interval:
-    description: Value of C(--monitor_interval) in seconds instead of the plan's.
-    type: float
-  strict:
-    description: Refuse a script with a value that would have to be corrected, instead of correcting it.
-    type: bool
-    default: false
-  crlf:
-    description: Convert, keep or refuse Windows line endings.
-    type: str
-    choices: [convert, keep, refuse]
-    default: convert
-  remove_vendor_sed:
-    description: Turn a C(sed -i) that patches torch from inside the script into a comment.
-    type: bool
-    default: false
-  state:
-    description: Adapt the text, or take out again what an earlier run put in.
-    type: str
-    choices: [present, absent]
-    default: present
 """
 
 EXAMPLES = r"""
