@@ -8,12 +8,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import os
-import tempfile
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._atomic_file import replace_text
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import Reference
 
@@ -44,7 +43,7 @@ def install_authority(registry: str, pem: str, check: bool, root: str = CERTIFIC
         if _read(path) == pem:
             return False
         if not check:
-            _write(path, pem)
+            replace_text(path, pem, new_mode=0o644)
     except OSError as exc:
         raise Refused(
             Finding(
@@ -85,23 +84,7 @@ def _covers(entry: str, target: Reference) -> bool:
 
 def _read(path: str) -> str | None:
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open(path, encoding="utf-8", newline="") as stream:
             return stream.read()
     except FileNotFoundError:
         return None
-
-
-def _write(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=os.path.dirname(path))
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(draft, 0o644)
-        os.rename(draft, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise

@@ -11,11 +11,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import stat
-import tempfile
 import time
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._atomic_file import replace_text
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kustomization import (
     KUSTOMIZATION_NAMES,
@@ -145,18 +144,8 @@ def write(change: Change) -> None:
 
     :raises Refused: where the system does not let us.
     """
-    target = os.path.realpath(change.path)
-    folder = os.path.dirname(target)
-    temporary = None
     try:
-        os.makedirs(folder, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(change.after)
-            stream.flush()
-            os.fsync(stream.fileno())
-        _keep_owner(target, temporary)
-        os.replace(temporary, target)
+        replace_text(change.path, change.after)
     except OSError as exc:
         raise Refused(
             Finding(
@@ -167,22 +156,6 @@ def write(change: Change) -> None:
                 change.path,
             )
         ) from exc
-    finally:
-        # Also when the run is interrupted.
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-
-
-def _keep_owner(path: str, temporary: str) -> None:
-    if not os.path.exists(path):
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        return
-    status = os.stat(path)
-    os.chmod(temporary, stat.S_IMODE(status.st_mode))
-    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-        os.chown(temporary, status.st_uid, status.st_gid)
 
 
 def read(path: str) -> str | None:

@@ -75,3 +75,19 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_plain_http_is_for_the_engine_to_allow(registry: str, allowed: list[str], good: bool) -> None:
     findings = trust.check_insecure(refs.parse_repository(registry + "/x"), allowed)
     assert [finding.code for finding in findings] == ([] if good else ["registry-insecure-refused"])
+
+
+def test_a_certificate_with_windows_line_endings_is_written_once(tmp_path: Path) -> None:
+    pem = PEM.replace("\n", "\r\n")
+    assert trust.install_authority("r.example:5000", pem, check=False, root=str(tmp_path)) is True
+    assert trust.install_authority("r.example:5000", pem, check=False, root=str(tmp_path)) is False
+
+
+def test_a_renewed_certificate_keeps_the_files_mode(tmp_path: Path) -> None:
+    path = tmp_path / "r.example:5000" / "ca.crt"
+    path.parent.mkdir()
+    path.write_text(PEM.replace("BEGIN", "BEGIN OLD"), encoding="utf-8")
+    path.chmod(0o640)
+    assert trust.install_authority("r.example:5000", PEM, check=False, root=str(tmp_path)) is True
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [entry.name for entry in path.parent.iterdir()] == ["ca.crt"]
