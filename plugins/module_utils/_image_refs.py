@@ -51,12 +51,25 @@ class Reference:
     @property
     def is_loopback(self) -> bool:
         """Engines speak plain HTTP with registries on these addresses without being told."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
+
+    @property
+    def path(self) -> str:
+        """The repository as the registry itself names it; the Docker Hub keeps names of one part under C(library/)."""
+        if self.registry != DEFAULT_REGISTRY:
+            return self.repository.partition("/")[2]
+        path = re.sub(r"\Adocker\.io/", "", self.repository)
+        return path if "/" in path else "library/" + path
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host without port, named or by address, is this machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def parse_reference(text: str, where: str) -> Reference:

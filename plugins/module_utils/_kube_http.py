@@ -13,12 +13,11 @@ U(https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).
 
 from __future__ import annotations
 
-import email.utils
 import json
-import random
-import time
 import typing as t
 from urllib.parse import urlencode
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._retries import RETRIED_STATUSES, RetryPolicy
 
 try:
     import urllib3
@@ -27,7 +26,6 @@ except ImportError:  # comes with the Python package kubernetes, whose absence i
     urllib3 = None
     urllib3_errors = None
 
-RETRIED_STATUSES = frozenset((429, 500, 502, 503, 504))
 #: A body that was not accepted at all, so that sending it again cannot do the work twice.
 RETRIED_STATUSES_OF_POST = frozenset((429, 503))
 
@@ -67,50 +65,7 @@ class ApiError(Exception):
         self.cause = cause
 
 
-class RetryPolicy:
-    """How often and how long to wait.
-
-    :param attempts: how many times a request is sent at most.
-    :param first: seconds before the second attempt; doubled each time, with a random part so that many clients
-        do not come back at once.
-    :param longest: no pause is longer, whatever the server asks for.
-    :param sleep: replaced by tests.
-    """
-
-    def __init__(
-        self,
-        attempts: int = 6,
-        first: float = 0.2,
-        longest: float = 20.0,
-        sleep: t.Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.attempts = attempts
-        self.first = first
-        self.longest = longest
-        self.sleep = sleep
-
-    def pause(self, attempt: int, retry_after: str | None) -> None:
-        """Wait after the attempt of that number (from 1 on)."""
-        backoff = self.first * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
-        asked = seconds_of(retry_after)
-        self.sleep(min(self.longest, backoff if asked is None else max(asked, backoff)))
-
-
 DEFAULT_POLICY = RetryPolicy()
-
-
-def seconds_of(retry_after: str | None) -> float | None:
-    """The header Retry-After in seconds (a number or a date); None where it is absent or not legal."""
-    if not retry_after:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None
 
 
 def call(

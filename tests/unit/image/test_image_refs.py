@@ -79,3 +79,17 @@ def test_tags(tag: str, good: bool) -> None:
 )
 def test_loopback(text: str, loopback: bool) -> None:
     assert refs.parse_reference(text, "image").is_loopback is loopback
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("ubuntu:22.04", "library/ubuntu"),
+        ("docker.io/ubuntu", "library/ubuntu"),
+        ("ascendai/pytorch", "ascendai/pytorch"),
+        ("localhost:5000/base", "base"),
+        ("registry.example/team/base@sha256:" + "0" * 64, "team/base"),
+    ],
+)
+def test_path_in_the_registry(text: str, path: str) -> None:
+    assert refs.parse_reference(text, "image").path == path

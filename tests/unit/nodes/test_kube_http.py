@@ -13,7 +13,7 @@ import pytest
 from kube_fake_api import FakeApi, Fault
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import ApiError, call, connect
-from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_http import seconds_of
+from ansible_collections.mindcluster.recovery.plugins.module_utils._retries import seconds_of
 
 NODES = "/api/v1/nodes"
 
