@@ -21,7 +21,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove molecule test bench-nodes bench-check clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,11 +58,14 @@ matrix: env ## the torch patches on every release on the package index, on every
 prove: env ## a worker dies: training goes on with the patch, and mostly not without; RUNS=10, DOWNLOAD=1 to fetch torch
 	$(call timed,prove,.venv/bin/python tests/matrix/prove.py --runs $(RUNS)$(if $(DOWNLOAD), --download))
 
+real: setup ## the tests that need a real API server, registry or engine, faults included
+	@$(GATES) real
+
 molecule: setup ## every scenario, on the real engine, registry and API server; SCENARIO=name for one
 	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
 
 test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
-	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit matrix proof molecule
+	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit matrix proof real molecule
 
 bench-nodes: setup ## label 5,000 Nodes in every way and compare
 	$(call timed,bench-nodes,$(PYTHON) $(SANDBOX) run --with kube -- .venv/bin/python tests/bench/nodes.py)

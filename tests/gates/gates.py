@@ -2,21 +2,24 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the checks of this collection and counts what they found: `gates.py lint sanity unit matrix proof molecule`."""
+"""Runs the checks of this collection and counts what they found: `gates.py lint unit` and the like."""
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import typing as t
 
-from checks import lint, matrix, sanity, scenarios, unit
-from checks.step import BUILD, CHECKOUT, VENV, Count, Step, run
+from checks import lint, matrix, real, sanity, scenarios, unit
+from checks.step import BUILD, CHECKOUT, REPEATED, VENV, Count, Step, failure, run
 
 from parts import commands
 from parts.console import elapsed
@@ -27,9 +30,12 @@ CHECKS: dict[str, t.Callable[[], list[Step]]] = {
     "unit": unit.steps,
     "matrix": matrix.steps,
     "proof": matrix.proof_steps,
+    "real": real.steps,
     "molecule": scenarios.steps,
 }
+IN_SANDBOX = ("real", "molecule")
 SUMMARY = BUILD / "summary.json"
+FAILURES = BUILD / "failures.txt"
 INNER = "GATES_INNER"  # set for a run whose numbers another run adds up
 NEEDED = "docker,registry,wheels,images,kube,scheduler"
 
@@ -41,13 +47,18 @@ def main(names: t.Sequence[str]) -> int:
         print(f"usage: gates.py CHECK…, with CHECK out of {', '.join(CHECKS)}, molecule:SCENARIO", file=sys.stderr)
         return 2
     total = Count(0, 0)
-    for name in names:
-        outside = name.startswith("molecule") and "SANDBOX_PARTS" not in os.environ
-        total += _check_in_sandbox(name) if outside else _check(name)
+    for outside, group in itertools.groupby(names, _wants_sandbox):
+        some = list(group)
+        total += _check_in_sandbox(some) if outside else sum(map(_check, some), Count(0, 0))
     _write(total)
     if INNER not in os.environ:
-        print(f"{total.passed} passed, {total.failed} failed", flush=True)
+        print("\n".join([*total.failures, f"{total.passed} passed, {total.failed} failed"]), flush=True)
     return int(total.failed > 0)
+
+
+def _wants_sandbox(name: str) -> bool:
+    """Whether the check needs services that do not run yet."""
+    return name.partition(":")[0] in IN_SANDBOX and "SANDBOX_PARTS" not in os.environ
 
 
 def _check(name: str) -> Count:
@@ -58,7 +69,7 @@ def _check(name: str) -> Count:
     count = sum(_in_order(steps, workers), Count(0, 0))
     if not steps:
         print(f"{name}: nothing to check was found, which counts as a failure")
-        count = Count(0, 1)
+        count = Count(0, 1, (failure(name, "nothing to check was found"),))
     print(
         f"== {name}: {count.passed} passed, {count.failed} failed, took {elapsed(time.monotonic() - started)}\n",
         flush=True,
@@ -76,31 +87,46 @@ def _in_order(steps: t.Sequence[Step], workers: int) -> list[Count]:
             raise
 
 
-def _check_in_sandbox(name: str) -> Count:
-    """Have this very program run a check with the services running; what cannot start counts as one failure."""
+def _check_in_sandbox(names: t.Sequence[str]) -> Count:
+    """Have this very program run checks with the services running; what cannot start counts as one failure."""
     SUMMARY.unlink(missing_ok=True)
     sandbox = str(CHECKOUT / "tests" / "sandbox" / "sandbox.py")
-    command = [sys.executable, sandbox, "run", "--with", NEEDED, "--", sys.executable, __file__, name]
-    process = subprocess.Popen(command, env={**os.environ, INNER: "1"})
+    command = [sys.executable, sandbox, "run", "--with", NEEDED, "--", sys.executable, __file__, *names]
+    process = subprocess.Popen(command, env={**os.environ, INNER: "1"}, stderr=subprocess.PIPE, text=True)
+    told: collections.deque[str] = collections.deque(maxlen=REPEATED)
+    listener = threading.Thread(target=_listen, args=(process.stderr, told), daemon=True)
+    listener.start()
     try:
         process.wait()
     except BaseException:
         process.terminate()
         process.wait()
         raise
+    listener.join(timeout=5)
+    title = ", ".join(names)
     if not SUMMARY.exists():
-        print(f"== {name}: could not run, see above", flush=True)
-        return Count(0, 1)
+        print(f"== {title}: could not run, see above", flush=True)
+        return Count(0, 1, (failure(title, "".join(told)),))
     count = Count(**json.loads(SUMMARY.read_text(encoding="utf-8")))
+    count = count._replace(failures=tuple(count.failures))
     if process.returncode and not count.failed:
-        # The check was content, and the services behind it could not be ended.
-        count += Count(0, 1)
+        # The checks were content, and the services behind them could not be ended.
+        count += Count(0, 1, (failure(f"{title} (ending the services)", "".join(told)),))
     return count
 
 
+def _listen(stream: t.Iterable[str], told: collections.deque[str]) -> None:
+    """Shows what the sandbox says and keeps the end of it."""
+    for line in stream:
+        print(line, end="", file=sys.stderr, flush=True)
+        told.append(line)
+
+
 def _write(total: Count) -> None:
+    """Leaves the numbers and the failures for whoever adds them up."""
     SUMMARY.parent.mkdir(exist_ok=True)
     SUMMARY.write_text(json.dumps(total._asdict()) + "\n", encoding="utf-8")
+    FAILURES.write_text("".join(f"{text}\n" for text in total.failures), encoding="utf-8")
 
 
 if __name__ == "__main__":

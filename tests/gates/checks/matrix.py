@@ -6,40 +6,22 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
+from . import tests
+from .step import Count, Step
 
-from .step import BUILD, Count, Step
-
-NUMBERS = ("tests", "failures", "errors", "skipped")
-REPORT = BUILD / "logs" / "matrix.xml"
 TABLE = "both patches on every release of torch"
 FIGURES = "torchrun with static arguments"
 
 
 def steps() -> list[Step]:
     """One step, which counts for each of its tests and shows the table."""
-    command = ["python", "-m", "pytest", "-q", "tests/matrix", "-n", "2", "--dist", "loadfile", f"--junitxml={REPORT}"]
-    return [Step("torch matrix", command, _count_tests, before=_forget)]
+    return [tests.step("torch matrix", "tests/matrix", lambda log: _show(log, TABLE))]
 
 
 def proof_steps() -> list[Step]:
     """One step, which counts once; where torch is not at hand it says so and counts for nothing."""
     command = ["python", "tests/matrix/prove.py", "--runs", "10", "--unpatched", "3", "--only-at-hand"]
     return [Step("torch proof", command, _count_proof)]
-
-
-def _forget() -> None:
-    REPORT.unlink(missing_ok=True)
-
-
-def _count_tests(_code: int, log: str) -> Count:
-    """What pytest reports; a skipped test counts as failed, since a test that does not run proves nothing."""
-    _show(log, TABLE)
-    if not REPORT.exists():
-        return Count(0, 1)
-    suites = list(ElementTree.parse(REPORT).getroot().iter("testsuite"))
-    total, *bad = (sum(int(suite.get(name, "0")) for suite in suites) for name in NUMBERS)
-    return Count(total - sum(bad), sum(bad))
 
 
 def _count_proof(code: int, log: str) -> Count:

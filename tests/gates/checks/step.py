@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import typing as t
@@ -21,18 +22,26 @@ from parts import commands  # noqa: E402 the sandbox runs commands in the same w
 from parts.console import elapsed  # noqa: E402
 
 SHOWN = 400
+# What is repeated at the very end, where a service may show no more of a log than that.
+REPEATED = 15
+# Lines that say what went wrong; clean-up after it may have written much since.
+TELLING = re.compile(r"^(fatal: |E   |FAILED |ERROR |\[ERROR\]|failed: )")
 
 
 class Count(t.NamedTuple):
-    """How many results were good and how many were not."""
+    """How many results were good and how many were not.
+
+    :ivar failures: what is said at the end about each step that failed.
+    """
 
     passed: int
     failed: int
+    failures: tuple[str, ...] = ()
 
     def __add__(self, other: object) -> Count:
         if not isinstance(other, Count):
             return NotImplemented
-        return Count(self.passed + other.passed, self.failed + other.failed)
+        return Count(self.passed + other.passed, self.failed + other.failed, self.failures + other.failures)
 
 
 def as_one(code: int, _log: str) -> Count:
@@ -72,10 +81,19 @@ def run(step: Step) -> Count:
         count += Count(0, 1)
     if count.failed:
         print("\n".join(text.splitlines()[-SHOWN:]), flush=True)
+        count = count._replace(failures=(failure(step.name, text),))
     verdict = "FAILED" if count.failed else "ok"
     detail = f"{count.passed} passed, {count.failed} failed, " if count.passed + count.failed > 1 else ""
     print(f"{step.name:<28} {verdict:<7} {detail}{elapsed(time.monotonic() - started)}", flush=True)
     return count
+
+
+def failure(name: str, log: str) -> str:
+    """A step that failed and the end of its log, with the lines before that end which tell most."""
+    lines = log.rstrip().splitlines()
+    telling = [line[:300] for line in lines[:-REPEATED] if TELLING.match(line)][:REPEATED]
+    shown = [*telling, "…"] if telling else []
+    return "\n".join([f"-- {name} failed:", *(f"   {line}" for line in [*shown, *lines[-REPEATED:]])])
 
 
 def _execute(step: Step, log: Path) -> int:

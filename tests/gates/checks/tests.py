@@ -1,0 +1,34 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A folder of tests as one step that counts for each of them."""
+
+from __future__ import annotations
+
+import typing as t
+from xml.etree import ElementTree
+
+from .step import BUILD, Count, Step
+
+NUMBERS = ("tests", "failures", "errors", "skipped")
+
+
+def step(name: str, folder: str, show: t.Callable[[str], None] = lambda _log: None) -> Step:
+    """Runs the tests of a folder, two at once, those of one file in turn.
+
+    :param show: is given the log, for what a reader wants to see of it in any case.
+    """
+    report = BUILD / "logs" / f"{name.replace(' ', '-')}.xml"
+
+    def count(_code: int, log: str) -> Count:
+        """What pytest reports; a skipped test counts as failed, since a test that does not run proves nothing."""
+        show(log)
+        if not report.exists():
+            return Count(0, 1)
+        suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
+        total, *bad = (sum(int(suite.get(number, "0")) for suite in suites) for number in NUMBERS)
+        return Count(total - sum(bad), sum(bad))
+
+    command = ["python", "-m", "pytest", "-q", folder, "-n", "2", "--dist", "loadfile", f"--junitxml={report}"]
+    return Step(name, command, count, before=lambda: report.unlink(missing_ok=True))
