@@ -22,9 +22,9 @@ except ImportError:  # comes with ansible-core, and is missing only on a host th
 #: The names under which kustomize looks for the file, in its order.
 KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
-_KEY = re.compile(r"resources:[ \t]*(?P<rest>[^#\r\n]*?)[ \t]*(#.*)?$")
-_ITEM = re.compile(r"(?P<margin>[ \t]*)- +(?P<name>[^#\r\n]*?)[ \t]*(#.*)?$")
-_FLOW = re.compile(r"\[(?P<inside>[^\[\]]*)\]$")
+KEY = re.compile(r"resources:[ \t]*(?P<rest>[^#\r\n]*?)[ \t]*(#.*)?$")
+ITEM = re.compile(r"(?P<margin>[ \t]*)- +(?P<name>[^#\r\n]*?)[ \t]*(#.*)?$")
+FLOW = re.compile(r"\[(?P<inside>[^\[\]]*)\]$")
 
 
 def new_kustomization(names: t.Sequence[str]) -> str:
@@ -39,14 +39,14 @@ def with_resources(text: str, names: t.Sequence[str], where: str) -> str:
     :param where: path of the file, for messages.
     :raises Refused: the list is written in a form that cannot be extended safely.
     """
-    before = _read(text, where)
+    before = read_kustomization(text, where)
     result = _extended(text, names, where)
-    if yaml is not None and _safely(result) != _wanted(before, names):
-        raise _form("the file is written in a form that this collection does not extend", where)
+    if yaml is not None and safely_loaded(result) != _wanted(before, names):
+        raise bad_form("the file is written in a form that this collection does not extend", where)
     return result
 
 
-def _read(text: str, where: str) -> dict[str, t.Any]:
+def read_kustomization(text: str, where: str) -> dict[str, t.Any]:
     """The file as data, which is what the edit by lines is measured against."""
     if yaml is None:
         return {}
@@ -64,15 +64,15 @@ def _read(text: str, where: str) -> dict[str, t.Any]:
             )
         ) from exc
     if len(documents) > 1 or not isinstance(documents[0] if documents else {}, dict):
-        raise _form("the file is not one mapping", where)
+        raise bad_form("the file is not one mapping", where)
     document = documents[0] if documents else {}
     resources = document.get("resources")
     if resources is not None and not (isinstance(resources, list) and all(isinstance(r, str) for r in resources)):
-        raise _form("`resources` is not a list of file names", where)
+        raise bad_form("`resources` is not a list of file names", where)
     return t.cast("dict[str, t.Any]", document)
 
 
-def _safely(text: str) -> t.Any:
+def safely_loaded(text: str) -> t.Any:
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -81,11 +81,11 @@ def _safely(text: str) -> t.Any:
 
 def _wanted(before: dict[str, t.Any], names: t.Sequence[str]) -> dict[str, t.Any]:
     listed = before.get("resources") or []
-    known = {_bare(name) for name in listed}
-    return dict(before, resources=listed + [name for name in names if _bare(name) not in known])
+    known = {bare_name(name) for name in listed}
+    return dict(before, resources=listed + [name for name in names if bare_name(name) not in known])
 
 
-def _form(what: str, where: str) -> Refused:
+def bad_form(what: str, where: str) -> Refused:
     return Refused(
         Finding(
             "kustomization-form",
@@ -100,18 +100,18 @@ def _form(what: str, where: str) -> Refused:
 def _extended(text: str, names: t.Sequence[str], where: str) -> str:
     lines = text.splitlines(True)
     newline = "\r\n" if "\r\n" in text else "\n"
-    index = next((number for number, line in enumerate(lines) if _KEY.match(line.rstrip("\r\n"))), None)
+    index = next((number for number, line in enumerate(lines) if KEY.match(line.rstrip("\r\n"))), None)
     if index is None:
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += newline
         return "".join(lines) + newline.join(["resources:"] + ["  - %s" % name for name in names]) + newline
-    match = t.cast("re.Match[str]", _KEY.match(lines[index].rstrip("\r\n")))
+    match = t.cast("re.Match[str]", KEY.match(lines[index].rstrip("\r\n")))
     if match.group("rest"):
         return _with_flow(lines, index, match, names, where)
     return _with_block(lines, index, names, newline)
 
 
-def _bare(name: str) -> str:
+def bare_name(name: str) -> str:
     return os.path.normpath(name.strip().strip("\"'"))
 
 
@@ -119,13 +119,13 @@ def _with_block(lines: list[str], index: int, names: t.Sequence[str], newline: s
     margin, last, present = "  ", index, set()
     for number in range(index + 1, len(lines)):
         line = lines[number].rstrip("\r\n")
-        item = _ITEM.match(line)
+        item = ITEM.match(line)
         if item:
             margin, last = item.group("margin"), number
-            present.add(_bare(item.group("name")))
+            present.add(bare_name(item.group("name")))
         elif line.strip() and not line.lstrip().startswith("#"):
             break
-    missing = [name for name in names if _bare(name) not in present]
+    missing = [name for name in names if bare_name(name) not in present]
     if missing and not lines[last].endswith("\n"):
         lines[last] += newline
     addition = ["%s- %s%s" % (margin, name, newline) for name in missing]
@@ -133,15 +133,15 @@ def _with_block(lines: list[str], index: int, names: t.Sequence[str], newline: s
 
 
 def _with_flow(lines: list[str], index: int, match: t.Match[str], names: t.Sequence[str], where: str) -> str:
-    flow = _FLOW.match(match.group("rest"))
+    flow = FLOW.match(match.group("rest"))
     if flow is None:
-        raise _form(
+        raise bad_form(
             "the list `resources` is written in a form that this collection does not extend",
             "%s, line %d" % (where, index + 1),
         )
     present = [part.strip() for part in flow.group("inside").split(",") if part.strip()]
-    known = {_bare(part) for part in present}
-    missing = [name for name in names if _bare(name) not in known]
+    known = {bare_name(part) for part in present}
+    missing = [name for name in names if bare_name(name) not in known]
     if missing:
         start, end = match.span("rest")
         line = lines[index]

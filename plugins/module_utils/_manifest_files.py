@@ -58,6 +58,11 @@ def marked(content: str) -> str:
     return content[: len(content) - len(bare)] + MARKER + newline + bare
 
 
+def is_ours(text: str) -> bool:
+    """Whether this collection has written a file with this text."""
+    return text.lstrip(_BOM).startswith(MARKER)
+
+
 def plan_changes(directory: str, wishes: t.Sequence[Wish], kustomization: bool) -> list[Change]:
     """What has to be written so that the directory holds the files; nothing is touched.
 
@@ -68,7 +73,7 @@ def plan_changes(directory: str, wishes: t.Sequence[Wish], kustomization: bool) 
     findings = _directory_mistakes(directory)
     if findings:
         raise Refused(findings)
-    findings = _name_mistakes(directory, wishes)
+    findings = name_mistakes(directory, wishes)
     if findings:
         raise Refused(findings)
     changes = []
@@ -86,7 +91,7 @@ def plan_changes(directory: str, wishes: t.Sequence[Wish], kustomization: bool) 
             changes.extend(_kustomization_change(directory, [wish.path for wish in wishes]))
         except Refused as exc:
             findings.extend(exc.findings)
-    findings.extend(_unwritable(directory, changes))
+    findings.extend(unwritable(directory, changes))
     if findings:
         raise Refused(findings)
     return changes
@@ -190,7 +195,7 @@ def _wanted_change(full: str, wish: Wish) -> Change | None:
     after = wish.content if is_source else marked(wish.content)
     if before == after:
         return None
-    if before is not None and not is_source and not before.lstrip(_BOM).startswith(MARKER):
+    if before is not None and not is_source and not is_ours(before):
         raise Refused(
             Finding(
                 "file-foreign",
@@ -220,7 +225,7 @@ def _directory_mistakes(directory: str) -> list[Finding]:
     return [Finding("directory-missing", what, "The manifests belong into a GitOps working tree", remedy, directory)]
 
 
-def _name_mistakes(directory: str, wishes: t.Sequence[Wish]) -> list[Finding]:
+def name_mistakes(directory: str, wishes: t.Sequence[Wish]) -> list[Finding]:
     findings = []
     seen: set[str] = set()
     root = os.path.realpath(directory)
@@ -269,7 +274,7 @@ def _kustomization_change(directory: str, paths: t.Sequence[str]) -> list[Change
     return [] if before == after else [Change(full, before, after)]
 
 
-def _unwritable(directory: str, changes: t.Sequence[Change]) -> list[Finding]:
+def unwritable(directory: str, changes: t.Sequence[Change]) -> list[Finding]:
     folders = set()
     for change in changes:
         folder = os.path.dirname(change.path)

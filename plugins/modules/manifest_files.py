@@ -59,6 +59,15 @@ options:
         else stays as it is.
     type: bool
     default: false
+  state:
+    description:
+      - V(absent) deletes those of the files that this module has written, and takes them out of the kustomization. A
+        file without the marker line stays, one that is edited in place among them, and is named in RV(kept_paths).
+      - A kustomization in which nothing is left but what this module writes is deleted as well.
+    type: str
+    choices: [present, absent]
+    default: present
+    version_added: 0.2.0
   notices:
     description: Sentences that are shown as warnings, for roles that have something to say about what they write.
     type: list
@@ -74,6 +83,14 @@ EXAMPLES = r"""
     files:
       - path: llama2.yaml
         content: "{{ lookup('ansible.builtin.template', 'llama2.yaml.j2') }}"
+
+- name: Take it out again
+  mindcluster.recovery.manifest_files:
+    directory: /srv/gitops/training
+    kustomization: true
+    state: absent
+    files:
+      - {path: llama2.yaml, content: ""}
 """
 
 RETURN = r"""
@@ -89,6 +106,13 @@ changed_paths:
   elements: str
   returned: success
   sample: []
+kept_paths:
+  description: The files that stay because this module did not write them.
+  type: list
+  elements: str
+  returned: success, with O(state=absent)
+  sample: []
+  version_added: 0.2.0
 errors:
   description: Every mistake, with the keys C(code), C(what), C(where), C(why), C(remedy).
   type: list
@@ -109,15 +133,34 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_fil
     plan_changes,
     write,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_files_remove import (
+    Absence,
+    make_absent,
+    plan_absence,
+)
 
 
-def _diff(change: Change) -> dict[str, str]:
+def _diff(change: Change | Absence) -> dict[str, str]:
     return {
         "before_header": change.path if change.before is not None else "%s (new)" % change.path,
-        "after_header": change.path,
+        "after_header": change.path if change.after is not None else "%s (deleted)" % change.path,
         "before": change.before or "",
-        "after": change.after,
+        "after": change.after or "",
     }
+
+
+def _present(directory: str, wishes: list[Wish], kustomization: bool, check: bool) -> list[Change]:
+    changes = plan_changes(directory, wishes, kustomization)
+    for change in [] if check else changes:
+        write(change)
+    return changes
+
+
+def _absent(directory: str, wishes: list[Wish], kustomization: bool, check: bool) -> tuple[list[Absence], list[str]]:
+    absences, stay = plan_absence(directory, wishes, kustomization)
+    for absence in [] if check else absences:
+        make_absent(absence)
+    return absences, stay
 
 
 def main() -> None:
@@ -135,6 +178,7 @@ def main() -> None:
                 },
             },
             "kustomization": {"type": "bool", "default": False},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "notices": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
@@ -145,12 +189,14 @@ def main() -> None:
     shown = {"module_args": dict(module.params, files=[wish.path for wish in wishes])}
     for notice in module.params["notices"]:
         module.warn(notice)
+    changes: t.Sequence[Change | Absence]
+    stay: list[str] | None = None
     try:
         with alone(directory):
-            changes = plan_changes(directory, wishes, module.params["kustomization"])
-            if not module.check_mode:
-                for change in changes:
-                    write(change)
+            if module.params["state"] == "present":
+                changes = _present(directory, wishes, module.params["kustomization"], module.check_mode)
+            else:
+                changes, stay = _absent(directory, wishes, module.params["kustomization"], module.check_mode)
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts(), invocation=shown)
     answer: dict[str, t.Any] = {
@@ -159,6 +205,8 @@ def main() -> None:
         "paths": [os.path.join(directory, wish.path) for wish in wishes],
         "changed_paths": [change.path for change in changes],
     }
+    if stay is not None:
+        answer["kept_paths"] = stay
     if module._diff:
         answer["diff"] = [_diff(change) for change in changes]
     module.exit_json(**answer)
