@@ -6,8 +6,8 @@
 
 """Shell text cut into commands, quickly: for looking only, never for editing.
 
-Knows comments, quotes, line continuations, separators, redirections, C($(...)) and arrays; it knows nothing of
-functions, loops and heredocs, whose words it takes for commands. That suffices to see what stands on a start command.
+Knows comments, quotes, line continuations, separators, redirections, heredocs, C($(...)) and arrays; it knows nothing
+of functions and loops, whose words it takes for commands. That suffices to see what stands on a start command.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     r"""|(?P<word>[A-Za-z_]\w*\+?=\([^()]*\)|%s+)""" % _PIECES,
     re.DOTALL | re.ASCII,
 )
+_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"\\]?)(\w+)['\"]?[^\n]*\n")
 _SPECIAL = re.compile(r"['\"\\]")
 _QUOTED = re.compile(r"""'([^']*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|\\(.)""", re.DOTALL)
 _ESCAPED = re.compile(r"""\\([$`"\\\n])""")
@@ -49,6 +50,23 @@ def unquoted(raw: str) -> str:
     return _QUOTED.sub(_bare, raw) if _SPECIAL.search(raw) else raw
 
 
+def _without_heredocs(text: str) -> str:
+    """The text with blanks in place of the bodies of its heredocs; offsets and lines stay."""
+    if "<<" not in text:
+        return text
+    offset = 0
+    while True:
+        start = _HEREDOC.search(text, offset)
+        if not start:
+            return text
+        offset = start.end()
+        blanks = r"\t*" if start.group(1) else ""
+        end = re.compile(r"^%s%s$" % (blanks, re.escape(start.group(3))), re.MULTILINE).search(text, offset)
+        if end:
+            body = text[offset : end.end()]
+            text = text[:offset] + re.sub(r"[^\n]", " ", body) + text[end.end() :]
+
+
 def commands(text: str) -> list[list[Word]]:
     """The simple commands of a text in their order, each as words without quotes and with their offsets.
 
@@ -57,7 +75,7 @@ def commands(text: str) -> list[list[Word]]:
     found: list[list[Word]] = []
     current: list[Word] = []
     target = False
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(_without_heredocs(text)):
         kind = match.lastgroup
         if kind == "word":
             if target:

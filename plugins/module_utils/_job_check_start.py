@@ -32,6 +32,9 @@ _WRAPPERS = frozenset(
 _WRAPPER_VALUE = re.compile(r"(?:-.*|0x[0-9a-fA-F]+|[0-9][0-9,.:-]*[smhd]?)\Z", re.DOTALL)
 _STRONG = re.compile(r"(?:train_start|msrun_launcher)[^/]*\.sh\Z")
 _LIKELY = re.compile(r"(?:train|launch|run|start|finetune|sft)[^/]*\.sh\Z", re.IGNORECASE)
+# Variables in variables are followed so far; of values that name themselves over and over so many words are read.
+_DEPTH = 4
+_MOST = 1000
 _EXPORTS = frozenset(("export", "declare", "typeset"))
 
 
@@ -136,10 +139,26 @@ class _Reader:
             self._declare(name, words[index + 1 :])
             return
         self.loose.append(command[index])
-        rest = words[index:]
+        rest = self._resolved(words[index:])
         script = _script(rest)
         if script or _launcher(rest):
             self._start(script, rest, words[:index])
+
+    def _resolved(self, words: list[str]) -> list[str]:
+        """The words with a launcher, or the script behind a shell, in place of the variable that holds it."""
+        if words[0].startswith("$"):
+            return (self._words_of(words[0]) or words[:1]) + words[1:]
+        if _base(words[0]) in _SHELLS:
+            number = next((n for n, word in enumerate(words[1:], 1) if word[:1] not in ("-", "+")), None)
+            inner = self._words_of(words[number]) if number is not None else []
+            return words[:number] + inner + words[t.cast(int, number) + 1 :] if len(inner) == 1 else words
+        return words
+
+    def _words_of(self, word: str) -> list[str]:
+        """The words in a variable."""
+        match = _VARIABLE.match(word) if word[:1] == "$" else None
+        value = self.assigned.get(match.group(1), self.exports.get(match.group(1))) if match else None
+        return value.strip("()").replace('"', " ").replace("'", " ").split() if value else []
 
     def _assign(self, words: list[str]) -> None:
         for word in words:
@@ -174,15 +193,12 @@ class _Reader:
         )
 
     def _expanded(self, words: list[str]) -> list[str]:
-        """The words, and behind them those of the variables on the command."""
+        """The words, and behind them those of the variables on the command, and of the variables in these."""
         more: list[str] = []
-        for word in words:
-            match = _VARIABLE.match(word) if word[:1] == "$" else None
-            value = None
-            if match:
-                value = self.assigned.get(match.group(1), self.exports.get(match.group(1)))
-            if value:
-                more += value.strip("()").replace('"', " ").replace("'", " ").split()
+        level = words
+        for _depth in range(_DEPTH):
+            level = [inner for word in level for inner in self._words_of(word)][:_MOST]
+            more += level
         return words + more
 
     def starts(self) -> list[Start]:

@@ -21,6 +21,7 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _shell as shell
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_start_text import StartText, start_text
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh"))
@@ -43,17 +44,11 @@ class Command(t.NamedTuple):
     text: str
 
 
+def _launches(text: str) -> list[shell.Launch]:
+    return start_text(text).launches
+
+
 # Many replicas, and many jobs of one run, have the same text.
-@functools.lru_cache(maxsize=512)
-def _launches(text: str) -> tuple[shell.Launch, ...]:
-    return tuple(shell.find_launches(text))
-
-
-@functools.lru_cache(maxsize=512)
-def _assignments(text: str) -> tuple[shell.Assignment, ...]:
-    return tuple(shell.find_assignments(text))
-
-
 @functools.lru_cache(maxsize=512)
 def _syntax_mistake(text: str) -> tuple[Finding, ...]:
     try:
@@ -141,7 +136,7 @@ class StartCommand:
         if command.kind == "words":
             self._append_items(command, launches[0])
             return dict(self.job["exports"])
-        self._edit_text(command, launches)
+        self._edit_text(command)
         return {}
 
     def _misshapen(self) -> bool:
@@ -187,31 +182,39 @@ class StartCommand:
 
     # --- shell text ----------------------------------------------------------------------------------------------
 
-    def _edit_text(self, command: Command, launches: t.Sequence[shell.Launch]) -> None:
-        assignments = _assignments(command.text)
-        exports = {name: value for name, value in self.job["exports"].items() if not _exported(assignments, name)}
-        exports = {name: value for name, value in exports.items() if not self._in_environment(name)}
-        edits: list[tuple[int, int, str]] = self._corrections(command, assignments)
-        for launch in launches:
-            words = _all_words(launch, assignments)
-            self._warn_surplus(command, launch, words)
-            flagged = shell.append_words(command.text, launch, self._missing(words))
+    def _edit_text(self, command: Command) -> None:
+        text = start_text(command.text)
+        edits: list[tuple[int, int, str]] = self._corrections(command, text.assignments)
+        for index, launch in enumerate(text.launches):
+            self._warn_surplus(command, launch, functools.partial(text.may_have, index))
+            flagged = shell.append_words(command.text, launch, self._missing_on(text, index))
             edits += _insertion(command.text, flagged, launch.words_end)
-            exported = shell.insert_exports(command.text, launch, exports)
+            exported = shell.insert_exports(command.text, launch, self._unexported(text, index))
             edits += _insertion(command.text, exported, launch.start)
         if edits:
             self.draft.retext(command.path, sorted(set(edits)))
+
+    def _unexported(self, text: StartText, index: int) -> dict[str, str]:
+        return {
+            name: value
+            for name, value in self.job["exports"].items()
+            if not (self._in_environment(name) or text.surely_exports(index, name))
+        }
+
+    def _missing_on(self, text: StartText, index: int) -> list[str]:
+        words = [word.text for word in text.launches[index].spans]
+        return [flag for flag in self.job["args"] if not text.surely_has(index, flag)] + self._missing_extra(words)
 
     def _in_environment(self, name: str) -> bool:
         """Whether the container's environment has the variable already; its value is looked after there."""
         env = self.draft.data(self.container + ("env",))
         return any(isinstance(entry, dict) and entry.get("name") == name for entry in env or ())
 
-    def _missing(self, words: t.Sequence[str]) -> list[str]:
-        missing = [flag for flag in self.job["args"] if flag not in words]
+    def _missing_extra(self, words: t.Sequence[str]) -> list[str]:
+        """The user's own words, unless they stand there already, one behind the other."""
         width = len(self.extra)
         there = any(list(words[at : at + width]) == self.extra for at in range(len(words) - width + 1))
-        return missing + ([] if there else self.extra)
+        return [] if there else self.extra
 
     def _corrections(self, command: Command, assignments: t.Sequence[shell.Assignment]) -> list[tuple[int, int, str]]:
         edits = []
@@ -226,11 +229,11 @@ class StartCommand:
                 edits.append((found.value_start, found.value_end, value))
         return edits
 
-    def _warn_surplus(self, command: Command, launch: shell.Launch, words: t.Sequence[str]) -> None:
+    def _warn_surplus(self, command: Command, launch: shell.Launch, has: t.Callable[[str], bool]) -> None:
         for flag in self.job["surplus"]["args"]:
-            if flag not in words:
+            if not has(flag):
                 continue
-            span = next((word for word in launch.spans if word.text == flag), launch.spans[0])
+            span = next((word for word in launch.spans if shell.plain_value(word.text) == flag), launch.spans[0])
             place = self.draft.text_place(command.path, span.start) if command.kind == "shell" else (
                 self.draft.place(command.path)
             )  # fmt: skip
@@ -246,8 +249,9 @@ class StartCommand:
 
     def _append_items(self, command: Command, launch: shell.Launch) -> None:
         words = [shlex.quote(word) for key in ("command", "args") for word in self._strings(key)]
-        self._warn_surplus(command, launch, words)
-        for word in self._missing(words):
+        self._warn_surplus(command, launch, words.__contains__)
+        missing = [flag for flag in self.job["args"] if flag not in words]
+        for word in missing + self._missing_extra(words):
             self.draft.append(command.path, shlex.split(word)[0])
 
     def _strings(self, key: str) -> list[str]:
@@ -262,21 +266,6 @@ def _line_offset(text: str, line: int) -> int:
             break
         offset = following + 1
     return offset
-
-
-def _exported(assignments: t.Iterable[shell.Assignment], name: str) -> bool:
-    """Whether the text exports the variable; with another value it is corrected where it stands."""
-    return any(found.name == name and found.exported for found in assignments)
-
-
-def _all_words(launch: shell.Launch, assignments: t.Iterable[shell.Assignment]) -> list[str]:
-    """The words of a launch, and those in the variables that stand on it (C(torchrun $ARGS))."""
-    words = [word.text for word in launch.spans]
-    names = {shell.variable_of(word) for word in words} - {""}
-    for found in assignments:
-        if found.name in names:
-            words += found.value.strip("()").split()
-    return words
 
 
 def _insertion(old: str, new: str, offset: int) -> list[tuple[int, int, str]]:

@@ -64,6 +64,9 @@ _STRONG_SCRIPT = re.compile(rb"(train_start|msrun_launcher)[^/]*\.sh\Z")
 _LIKELY_SCRIPT = re.compile(rb"(train|launch|run|start|finetune|sft)[^/]*\.sh\Z", re.IGNORECASE)
 _ANY_COMMAND = re.compile(rb'"?\$\{?[@*1]\}?"?\Z')
 _REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
+# A comment between the lines of one command, C(`# learning rate` \\). To bash it is an empty substitution; the grammar
+# takes the closing backtick for a part of the comment, and the rest of the text with it.
+_INLINE_COMMENT = re.compile(rb"`#([^`\n]*)`")
 # Nodes whose statements run one after the other; an export line can stand before each of them.
 _SEQUENCES = frozenset(
     "program compound_statement subshell do_group if_statement elif_clause else_clause case_item "
@@ -93,6 +96,7 @@ class Launch:
     :ivar launcher_end: just behind the words that name the launcher; options of torchrun go here at the earliest.
     :ivar spans: the same words with their offsets.
     :ivar variable: name of the variable that holds the launcher, where it is launched as C($CMD); else empty.
+    :ivar script: the script, where its name is held by a variable (C(bash $SCRIPT)); else empty.
     """
 
     kind: str
@@ -104,6 +108,7 @@ class Launch:
     launcher_end: int
     spans: tuple[Word, ...]
     variable: str = ""
+    script: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +131,10 @@ class Assignment:
     append: bool
 
 
+def _masked(match: re.Match[bytes]) -> bytes:
+    return b"`:" + b"x" * len(match.group(1)) + b"`"
+
+
 def _text(raw: bytes | None) -> str:
     return (raw or b"").decode("utf-8", "surrogateescape")
 
@@ -146,7 +155,7 @@ class Source:
         if b"\0" in raw:
             raise Refused(_binary(""))
         self.raw = raw
-        self.tree = tree_sitter.Parser(_LANGUAGE).parse(raw)
+        self.tree = tree_sitter.Parser(_LANGUAGE).parse(_INLINE_COMMENT.sub(_masked, raw))
         self.root: Node = self.tree.root_node
         self._by_type: dict[str, list[Node]] = {}
         self._newlines = [match.start() for match in re.finditer(rb"\n", raw)]
@@ -331,6 +340,9 @@ class Source:
         hit = recognise([to_bytes(word.text) for word in words])
         if hit is None:
             variable, hit = self._through_variable(words)
+        script = ""
+        if hit is None:
+            script, hit = self._script_in_variable(words)
         if hit is None:
             return None
         kind, launcher_words = hit
@@ -347,6 +359,7 @@ class Source:
             launcher_end=words[launcher_words - 1].end,
             spans=tuple(words),
             variable=variable,
+            script=script,
         )
 
     def _through_variable(self, words: list[Word]) -> tuple[str, tuple[str, int] | None]:
@@ -361,6 +374,17 @@ class Source:
             hit = recognise([to_bytes(word) for word in inner]) if inner else None
             if hit is not None and hit[0] != "script":
                 return name, (hit[0], 1)
+        return "", None
+
+    def _script_in_variable(self, words: list[Word]) -> tuple[str, tuple[str, int] | None]:
+        """A script whose name stands in a variable: C(SCRIPT=train_start.sh; bash $SCRIPT)."""
+        if _base(to_bytes(words[0].text)) not in _SHELLS:
+            return "", None
+        index = _behind_options([to_bytes(word.text) for word in words])
+        name = variable_of(words[index].text) if index is not None else ""
+        for assignment in self.assignments():
+            if index is not None and assignment.name == name and assignment.value.endswith(".sh"):
+                return assignment.value, ("script", index + 1)
         return "", None
 
 
@@ -472,14 +496,18 @@ def _recognise_python(words: list[bytes]) -> tuple[str, int] | None:
 
 
 def _recognise_script(words: list[bytes]) -> tuple[str, int] | None:
+    index = _behind_options(words)
+    return ("script", index + 1) if index is not None and _base(words[index]).endswith(b".sh") else None
+
+
+def _behind_options(words: list[bytes]) -> int | None:
+    """The number of the word that a shell takes for a script; None where there is none, as with C(bash -c)."""
     index = 1
     while index < len(words) and words[index].startswith((b"-", b"+")):
         if words[index].startswith(b"-") and not words[index].startswith(b"--") and b"c" in words[index]:
             return None
         index += 2 if words[index] in (b"-o", b"+o", b"-O", b"+O") else 1
-    if index < len(words) and _base(words[index]).endswith(b".sh"):
-        return "script", index + 1
-    return None
+    return index if index < len(words) else None
 
 
 def _without_unlikely_scripts(found: list[tuple[Launch, Node]]) -> list[tuple[Launch, Node]]:
@@ -497,10 +525,12 @@ def _without_unlikely_scripts(found: list[tuple[Launch, Node]]) -> list[tuple[La
 
 
 def _names_script(launch: Launch, pattern: re.Pattern[bytes]) -> bool:
+    if launch.script:
+        return pattern.search(_base(to_bytes(launch.script))) is not None
     return any(pattern.search(_base(to_bytes(word.text))) for word in launch.spans if word.end <= launch.launcher_end)
 
 
-class _Offsets:
+class Offsets:
     """Byte offsets to character offsets of one text."""
 
     def __init__(self, text: str, raw: bytes) -> None:
@@ -521,23 +551,24 @@ def find_launches(text: str) -> list[Launch]:
     :raises Refused: where the text holds a NUL byte, or the parser is not installed.
     """
     raw = to_bytes(text)
-    offsets = _Offsets(text, raw)
-    return [_launch_in_chars(launch, offsets) for launch, _node in Source(raw).launches()]
+    offsets = Offsets(text, raw)
+    return [launch_in_chars(launch, offsets) for launch, _node in Source(raw).launches()]
 
 
 def find_assignments(text: str) -> list[Assignment]:
     """All assignments of a shell text, in the order of the text; character offsets."""
     raw = to_bytes(text)
-    offsets = _Offsets(text, raw)
+    offsets = Offsets(text, raw)
+    return [assignment_in_chars(item, offsets) for item in Source(raw).assignments()]
+
+
+def assignment_in_chars(item: Assignment, offsets: Offsets) -> Assignment:
     fields = ("start", "end", "value_start", "value_end")
-    found = []
-    for item in Source(raw).assignments():
-        moved: dict[str, t.Any] = {name: offsets.char(getattr(item, name)) for name in fields}
-        found.append(dataclasses.replace(item, **moved))
-    return found
+    moved: dict[str, t.Any] = {name: offsets.char(getattr(item, name)) for name in fields}
+    return dataclasses.replace(item, **moved)
 
 
-def _launch_in_chars(launch: Launch, offsets: _Offsets) -> Launch:
+def launch_in_chars(launch: Launch, offsets: Offsets) -> Launch:
     spans = tuple(Word(word.text, offsets.char(word.start), offsets.char(word.end)) for word in launch.spans)
     fields = ("start", "end", "words_end", "launcher_end")
     moved: dict[str, t.Any] = {name: offsets.char(getattr(launch, name)) for name in fields}
