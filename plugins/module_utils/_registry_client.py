@@ -120,7 +120,7 @@ class Registry:
             rights((repository, "pull")),
             expect=(200, 404),
         )
-        answer.close()
+        answer.discard()
         return answer.status == 200
 
     def open_blob(self, repository: str, digest: str, size: int) -> BlobReader:
@@ -142,12 +142,12 @@ class Registry:
             body=b"",
             expect=(201, 202, 401, 403, 404, 405),
         )
-        answer.body()
+        answer.discard()
         if answer.status == 202 and answer.headers.get("Location"):
             # An upload was begun instead.
             self._session.call(
                 "DELETE", self._session.location(answer), doing, needed, expect=range(200, 500), attempts=1
-            ).close()
+            ).discard()
         return answer.status == 201
 
     def copy_blob(self, digest: str, size: int, source: Registry, source_repository: str, repository: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
@@ -114,6 +115,14 @@ def refusal(status: int, headers: t.Mapping[str, str], body: bytes, doing: str, 
     :param doing: what was tried, to fill C(could not …).
     """
     code, words = _registry_words(body)
+    if status == 400 and re.search(r"HTTPS (?:server|port)", words):
+        return error(
+            "trust",
+            "could not %s: it speaks TLS, and was asked in plain HTTP" % doing,
+            host,
+            status=status,
+            remedy="Leave training_image_registry_insecure out; name its authority in training_image_registry_ca",
+        )
     kind = _KIND_OF_CODE.get(code) or _KIND_OF_STATUS.get(status, "server")
     said = ": %s" % words if words else ""
     wait = seconds_of(headers.get("Retry-After"))
@@ -135,11 +144,11 @@ def refusal(status: int, headers: t.Mapping[str, str], body: bytes, doing: str, 
 
 def no_answer(exc: BaseException, doing: str, host: str) -> RegistryError:
     """What an exception of the connection means."""
-    words = clean(str(exc))
+    words = clean(_innermost(exc))
     lower = words.lower()
-    if "certificate" in lower and "ssl" in lower:
+    if isinstance(_bottom(exc), ssl.SSLCertVerificationError):
         return error("trust", "could not %s: its certificate is not trusted: %s" % (doing, words), host)
-    if re.search(r"wrong.version.number|record layer|http_request|unknown.protocol|packet length", lower):
+    if re.search(r"wrong.version.number|record layer|http.request|unknown.protocol|packet length", lower):
         return error(
             "trust",
             "could not %s: it does not speak TLS" % doing,
@@ -147,7 +156,30 @@ def no_answer(exc: BaseException, doing: str, host: str) -> RegistryError:
             code="registry-plain-http",
             remedy="Give the registry TLS, or set training_image_registry_insecure where the network may be trusted",
         )
-    return error("network", "could not %s: %s" % (doing, words or type(exc).__name__), host, passing=True)
+    # A name that does not exist will not exist a second later; a name server that is silent may answer.
+    unknown = "name or service not known" in lower or "nodename nor servname" in lower
+    return error("network", "could not %s: %s" % (doing, words), host, passing=not unknown)
+
+
+def _bottom(exc: BaseException) -> BaseException:
+    """The reason at the bottom of what is wrapped several times over."""
+    for _depth in range(8):
+        inner = getattr(exc, "reason", None) or next(
+            (part for part in reversed(exc.args) if isinstance(part, BaseException)), None
+        )
+        if not isinstance(inner, BaseException):
+            break
+        exc = inner
+    return exc
+
+
+def _innermost(exc: BaseException) -> str:
+    """What happened, without the words of the wrappings."""
+    bottom = _bottom(exc)
+    words = getattr(bottom, "verify_message", None) or getattr(bottom, "strerror", None)
+    if not isinstance(words, str):
+        words = re.sub(r"\A\w*Connection(?:Pool)?\([^()]*\):\s*", "", str(bottom))
+    return words or type(bottom).__name__
 
 
 def clean(text: str) -> str:
@@ -166,7 +198,9 @@ def _registry_words(body: bytes) -> tuple[str, str]:
         first = json.loads(body)["errors"][0]
         code, message = str(first.get("code", "")), str(first.get("message", ""))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        return "", ""
+        # Servers before the registry write a line of text, or a page for people.
+        text = body[:2000].decode("utf-8", "replace")
+        return "", clean(re.sub(r"<[^<>]*>", " ", text))
     return code, clean(": ".join(filter(None, (message, _detail(first.get("detail"))))))
 
 

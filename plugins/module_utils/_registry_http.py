@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.cookiejar
 import socket
 import ssl
@@ -65,6 +66,7 @@ class Answer:
         self._response = response
         self._statistics = statistics
         self._host = host
+        self._few = 16
         self.url = url
         self.status: int = response.status_code
         self.headers: t.Mapping[str, str] = response.headers
@@ -108,6 +110,13 @@ class Answer:
         if promised.isdigit() and int(promised) > total and self.status != 204:
             raise errors.error("network", "the answer of %s ended early" % self._host, self._host, passing=True)
         return b"".join(parts)
+
+    def discard(self) -> None:
+        """Close it, but keep the connection where only a little is left to read."""
+        with contextlib.suppress(errors.RegistryError):
+            while self.read(65536) and self._few:
+                self._few -= 1
+        self.close()
 
     def close(self) -> None:
         """Give the connection back, or close it where the body was not read to its end."""
@@ -183,7 +192,7 @@ class _Counted:
             self._statistics.add(up=len(part))
 
 
-class _SystemTrust(HTTPAdapter):  # type: ignore[misc,valid-type]
+class _SystemTrust(HTTPAdapter):
     """Trusts what the system trusts, as the engine does, besides what requests brings along."""
 
     def init_poolmanager(self, *args: t.Any, **kwargs: t.Any) -> None:

@@ -140,7 +140,7 @@ class Session:
         hops = 0
         while answer.status in _REDIRECTS and method in ("GET", "HEAD"):
             hops += 1
-            answer.close()
+            answer.discard()
             target = self._target(answer, hops, doing)
             if origin_of(target) == origin_of(self.base):
                 answer = self._authorised(method, target, doing, rights, headers, body, options)
@@ -158,7 +158,7 @@ class Session:
             answer = self.http.exchange(method, url, sent, doing, body, **options)
             if answer.status != 401 or again or not self._authorizer.challenged(answer.headers, rights):
                 break
-            answer.close()
+            answer.discard()
         return answer
 
     def _target(self, answer: Answer, hops: int, doing: str) -> str:
