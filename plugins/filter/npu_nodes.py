@@ -38,11 +38,17 @@ options:
     type: str
     default: 7.2.RC1
   product:
-    description: Product of the workers that name none.
+    description: Product of the workers that name none; V(auto) as none at all.
     type: str
   arch:
     description: Architecture of the hosts that name none.
     type: str
+  find_product:
+    description:
+      - Whether the module shall find the product of a worker for which none is given, as far as the release has labels
+        that differ from product to product; the node gets C(product=auto) then. Otherwise such a host is a mistake.
+    type: bool
+    default: false
   play_vars:
     description:
       - The same variables as the play sees them for O(current_host). A value that differs from what the inventory says
@@ -91,6 +97,7 @@ def npu_nodes(
     release: str = "7.2.RC1",
     product: str | None = None,
     arch: str | None = None,
+    find_product: bool = False,
     play_vars: abc.Mapping[str, t.Any] | None = None,
     current_host: str | None = None,
 ) -> dict[str, t.Any]:
@@ -103,7 +110,7 @@ def npu_nodes(
     names = list(dict.fromkeys(name for hosts in chosen.values() for name in hosts))
     hosts = {name: read_host(name, hostvars[name], defaults, override) for name in names}
     try:
-        return {"nodes": node_requests(chosen, hosts, release), "errors": [], "message": ""}
+        return {"nodes": node_requests(chosen, hosts, release, find_product), "errors": [], "message": ""}
     except Refused as exc:
         return {"nodes": [], "errors": exc.as_dicts(), "message": str(exc)}
 

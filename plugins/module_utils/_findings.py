@@ -68,11 +68,25 @@ class Refused(Exception):
 
 
 def summary(findings: t.Sequence[Finding]) -> str:
-    """All findings as one message: a single line, or a numbered list."""
-    if len(findings) == 1:
-        return findings[0].line()
-    lines = ["%d. %s" % (number, finding.line()) for number, finding in enumerate(findings, 1)]
-    return "\n".join(["%d mistakes, nothing was changed:" % len(findings)] + lines)
+    """All findings as one message: a single line, or a numbered list; what is wrong in many places is told once."""
+    told = _told_once(findings)
+    if len(told) == 1:
+        return told[0].line()
+    lines = ["%d. %s" % (number, finding.line()) for number, finding in enumerate(told, 1)]
+    return "\n".join(["%d mistakes, nothing was changed:" % len(told)] + lines)
+
+
+def _told_once(findings: t.Iterable[Finding]) -> list[Finding]:
+    places: dict[tuple[str, str, str, str], list[str]] = {}
+    for finding in findings:
+        places.setdefault((finding.code, finding.what, finding.why, finding.remedy), []).append(finding.where)
+    return [Finding(same[0], same[1], same[2], same[3], listed(where)) for same, where in places.items()]
+
+
+def listed(names: t.Sequence[str], most: int = 20) -> str:
+    """Names as text; of very many only the first."""
+    more = " and %d more" % (len(names) - most) if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def nearest(word: str, legal: t.Iterable[str]) -> str | None:

@@ -4,7 +4,7 @@
 
 # PRIVATE to the collection: may change at any time.
 
-"""Read the labels of all nodes and patch those that differ."""
+"""Patch the nodes that differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import (
     ApiError,
     RetryPolicy,
@@ -24,84 +24,11 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_plan import (
     FIELD_MANAGER,
     NodeChange,
-    NodeState,
-    state_of,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_read import NODES
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_progress import ProgressFile
 
-PAGE = 500
-NODES = "/api/v1/nodes"
-# The metadata alone is a small part of a Node, whose status lists every image.
-METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-# The position in a paginated list is kept for some minutes only.
-_GONE = 410
-_RESTARTS = 3
-
-
-class NodeList:
-    """What one paginated list has shown.
-
-    :ivar states: the state of each node that was asked for and is there.
-    :ivar names: the names of all nodes of the cluster.
-    """
-
-    def __init__(self) -> None:
-        self.states: dict[str, NodeState] = {}
-        self.names: set[str] = set()
-
-
-def list_nodes(api_client: t.Any, wanted: t.Container[str], policy: RetryPolicy | None = None) -> NodeList:
-    """The labels of the nodes, page by page, so that memory does not grow with the size of a page's objects.
-
-    :param wanted: the names whose labels are kept.
-    :raises Refused: the list cannot be read.
-    """
-    for attempt in range(1, _RESTARTS + 1):
-        try:
-            return _list_once(api_client, wanted, policy)
-        except ApiError as exc:
-            if exc.status != _GONE or attempt == _RESTARTS:
-                raise Refused(explain_api_error(exc, "list the nodes")) from exc
-    raise AssertionError("the loop either returns or raises")
-
-
-def _list_once(api_client: t.Any, wanted: t.Container[str], policy: RetryPolicy | None) -> NodeList:
-    found = NodeList()
-    for node in _pages(api_client, METADATA_LIST, policy):
-        name = node["metadata"]["name"]
-        found.names.add(name)
-        if name in wanted:
-            found.states[name] = state_of(node["metadata"])
-    return found
-
-
-def _pages(api_client: t.Any, accept: str, policy: RetryPolicy | None) -> t.Iterator[dict[str, t.Any]]:
-    query: dict[str, t.Any] = {"limit": PAGE}
-    while True:
-        page = call(api_client, "GET", NODES, query=query, headers={"Accept": accept}, policy=policy)[1]
-        yield from page.get("items") or ()
-        position = (page.get("metadata") or {}).get("continue")
-        if not position:
-            return
-        query = {"limit": PAGE, "continue": position}
-
-
-def allocatable(
-    api_client: t.Any, wanted: t.Container[str], policy: RetryPolicy | None = None
-) -> dict[str, dict[str, str]]:
-    """What each node offers to Pods (C(status.allocatable)); this reads whole Node objects.
-
-    :raises Refused: the list cannot be read.
-    """
-    try:
-        return {
-            item["metadata"]["name"]: (item.get("status") or {}).get("allocatable") or {}
-            for item in _pages(api_client, "application/json", policy)
-            if item["metadata"]["name"] in wanted
-        }
-    except ApiError as exc:
-        raise Refused(explain_api_error(exc, "list the nodes")) from exc
 
 
 class Patcher:

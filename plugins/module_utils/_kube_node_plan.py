@@ -12,9 +12,9 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import (
-    KUBERNETES_ARCH,
     NEVER_PRUNED,
     NodeRequest,
+    owner_of,
 )
 
 #: The name under which the API server remembers which labels are this collection's.
@@ -96,31 +96,8 @@ def surplus_keys(request: NodeRequest, state: NodeState) -> list[str]:
     return sorted(
         key
         for key in state.owned
-        if key in state.labels and key not in request.labels and key not in NEVER_PRUNED and "topotree" not in key
+        if key in state.labels and key not in request.labels and key not in NEVER_PRUNED and owner_of(key) is None
     )
-
-
-def contradictions(requests: t.Iterable[NodeRequest], states: t.Mapping[str, NodeState]) -> list[Finding]:
-    """The nodes whose own architecture is another than the one asked for."""
-    findings = []
-    for request in requests:
-        state = states.get(request.name)
-        if state is None or not request.arch:
-            continue
-        found = state.labels.get("kubernetes.io/arch")
-        wanted = KUBERNETES_ARCH.get(request.arch)
-        if not found or found == wanted:
-            continue
-        findings.append(
-            Finding(
-                "node-arch-contradiction",
-                "The node is %s (kubernetes.io/arch), the request says %s (%s)" % (found, request.arch, wanted),
-                "With the wrong `host-arch` the jobs for this architecture never find the node, and others fail on it",
-                "Correct the architecture or product of the host in the inventory, or the node's name",
-                request.name,
-            )
-        )
-    return findings
 
 
 def missing_nodes(names: t.Sequence[str], known: t.Collection[str], size: int) -> Finding:

@@ -13,22 +13,30 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import connect
-from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import NodeRequest, checked_requests
-from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_apply import (
-    NodeList,
-    Patcher,
-    allocatable,
-    list_nodes,
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import (
+    FIND_PRODUCT,
+    NodeRequest,
+    checked_requests,
+)
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_apply import Patcher
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_check import (
+    Checked,
+    Offers,
+    check_nodes,
+    without_npus_findings,
+    without_npus_warning,
 )
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_plan import (
     NodeChange,
     NodeState,
     change_of,
-    contradictions,
     missing_nodes,
     surplus_keys,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_read import list_nodes, list_offers
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_progress import ProgressFile
+from ansible_collections.mindcluster.recovery.plugins.module_utils._node_hardware import Offer
+from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import worker_labels
 
 NODES_SPEC: dict[str, t.Any] = {
     "type": "list",
@@ -38,31 +46,44 @@ NODES_SPEC: dict[str, t.Any] = {
         "name": {"type": "str", "required": True},
         "labels": {"type": "dict", "required": True},
         "arch": {"type": "str", "choices": ["aarch64", "x86_64"]},
+        "product": {"type": "str"},
     },
 }
+RELEASE_SPEC: dict[str, t.Any] = {"type": "str", "default": "7.2.RC1"}
 
 Params = t.Mapping[str, t.Any]
 
 
-def label_nodes(params: Params, check_mode: bool) -> dict[str, t.Any]:
+def label_nodes(
+    params: Params, check_mode: bool, warn: t.Callable[[str], None] = lambda text: None
+) -> dict[str, t.Any]:
     """Give the nodes the labels that the module's parameters ask for.
 
+    :param warn: is told what is doubtful, before anything is changed.
     :returns: the module's result; C(failed_nodes) is not empty where something went wrong after the first patch.
     :raises Refused: before anything was changed.
     """
-    requests = _requests(params)
+    asked = _requests(params)
+    strict = bool(params.get("strict"))
     client = connect(params, params["workers"])
     started = time.monotonic()
-    found = list_nodes(client, requests)
-    _refuse(requests, found)
-    changes = [
-        change
-        for change in (change_of(request, found.states[name], params["prune"]) for name, request in requests.items())
-        if change is not None
-    ]
+    found = list_nodes(client, asked)
+    checked = check_nodes(
+        asked, found.states, params["release"], lambda names: list_offers(client, names), strict, params["prune"]
+    )
+    _refuse(asked, found.names, checked, strict)
+    for finding in without_npus_warning(checked):
+        warn(finding.line())
+    changes = [change_of(request, found.states[name], params["prune"]) for name, request in checked.requests.items()]
     progress = ProgressFile(params.get("progress_file"))
-    outcome = Patcher(client, params["workers"], dry_run=check_mode, progress=progress).run(changes)
-    return dict(_result(len(requests), outcome), elapsed=round(time.monotonic() - started, 3))
+    patcher = Patcher(client, params["workers"], dry_run=check_mode, progress=progress)
+    outcome = patcher.run([change for change in changes if change is not None])
+    return {
+        **_result(len(asked), outcome),
+        "found_products": _found_products(asked, checked),
+        "without_npus": sorted(checked.without_npus),
+        "elapsed": round(time.monotonic() - started, 3),
+    }
 
 
 def audit_nodes(params: Params) -> dict[str, t.Any]:
@@ -70,23 +91,44 @@ def audit_nodes(params: Params) -> dict[str, t.Any]:
 
     :raises Refused: the request is not legal or the list cannot be read; drift is no error.
     """
-    requests = _requests(params)
+    asked = _requests(params)
     client = connect(params)
-    found = list_nodes(client, requests)
-    absent = sorted(name for name in requests if name not in found.names)
-    present = [request for name, request in requests.items() if name in found.states]
+    found = list_nodes(client, asked)
+    resource = params.get("resource")
+    offers: dict[str, Offer] = {}
+
+    def read(names: t.Collection[str]) -> Offers:
+        offers.update(list_offers(client, set(found.states) if resource else names, resource))
+        return offers
+
+    checked = check_nodes(asked, found.states, params["release"], read, everywhere=True)
+    absent = sorted(name for name in asked if name not in found.names)
+    present = [request for name, request in checked.requests.items() if name in found.states]
     drift = [entry for entry in (_drift(request, found.states[request.name]) for request in present) if entry]
-    wrong_arch = contradictions(present, found.states)
-    without = _without_resource(client, params.get("resource"), present)
-    in_sync = not (drift or absent or wrong_arch or without)
+    without = sorted(name for name, offer in offers.items() if resource and not _offers(offer, resource))
+    in_sync = not (drift or absent or checked.findings or checked.without_npus or without)
     return {
         "in_sync": in_sync,
         "drift": drift,
         "absent_nodes": absent,
-        "contradictions": [finding.as_dict() for finding in wrong_arch],
+        "contradictions": [finding.as_dict() for finding in checked.findings],
+        "found_products": _found_products(asked, checked),
+        "without_npus": sorted(checked.without_npus),
         "without_resource": without,
-        "counts": {"requested": len(requests), "drifted": len(drift), "absent": len(absent)},
+        "counts": {"requested": len(asked), "drifted": len(drift), "absent": len(absent)},
     }
+
+
+def _found_products(asked: t.Mapping[str, NodeRequest], checked: Checked) -> dict[str, str]:
+    return {
+        name: str(request.product)
+        for name, request in checked.requests.items()
+        if asked[name].product == FIND_PRODUCT and request.product != FIND_PRODUCT
+    }
+
+
+def _offers(offer: Offer, resource: str) -> bool:
+    return offer.allocatable.get(resource, "0") != "0"
 
 
 def failure_message(result: t.Mapping[str, t.Any], listed: int = 20) -> str:
@@ -119,15 +161,18 @@ def _requests(params: Params) -> dict[str, NodeRequest]:
                 "nodes",
             )
         )
-    return checked_requests(params["nodes"])
+    requests = checked_requests(params["nodes"])
+    if any(request.product == FIND_PRODUCT for request in requests.values()):
+        worker_labels(params["release"], None, None)
+    return requests
 
 
-def _refuse(requests: t.Mapping[str, NodeRequest], found: NodeList) -> None:
-    findings = []
-    missing = [name for name in requests if name not in found.names]
-    if missing:
-        findings.append(missing_nodes(missing, found.names, len(requests)))
-    findings += contradictions(requests.values(), found.states)
+def _refuse(asked: t.Mapping[str, NodeRequest], known: t.Collection[str], checked: Checked, strict: bool) -> None:
+    missing = [name for name in asked if name not in known]
+    findings = [missing_nodes(missing, known, len(asked))] if missing else []
+    findings += checked.findings
+    if strict:
+        findings += without_npus_findings(checked)
     if findings:
         raise Refused(findings)
 
@@ -183,11 +228,3 @@ def _drift(request: NodeRequest, state: NodeState) -> dict[str, t.Any] | None:
     if not (missing or different or surplus):
         return None
     return {"name": request.name, "missing": missing, "different": different, "surplus": surplus}
-
-
-def _without_resource(client: t.Any, resource: str | None, present: t.Sequence[NodeRequest]) -> list[str]:
-    if not resource:
-        return []
-    names = {request.name for request in present}
-    offers = allocatable(client, names)
-    return sorted(name for name in names if offers.get(name, {}).get(resource, "0") == "0")

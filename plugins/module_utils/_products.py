@@ -9,7 +9,8 @@
 Labels are those of the page "creating node labels" (up to 26.0.0), C(source) names its row. What all rows share:
 schedule policies (wanted instead of node selectors from 26.1.0 on) are those of the page on a job's YAML and of the
 scheduler's handler table; the page on process-level online recovery says which hardware repairs what; HCCL's page on
-C(HCCL_OP_RETRY_ENABLE) says that only A3 retries operators; resource names are the device plugin's.
+C(HCCL_OP_RETRY_ENABLE) says that only A3 retries operators; resources and
+chips have the device plugin's names.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Product(t.NamedTuple):
     :ivar accelerator: value of the node label C(accelerator).
     :ivar accelerator_type: value of the node label C(accelerator-type), or None where it has none.
     :ivar resource: name of the extended resource that Pods ask for.
+    :ivar chip: the device plugin's word for its chips, which it writes into the node label C(servertype).
     :ivar ring_controller: value of the job label C(ring-controller.atlas).
     :ivar npus: NPUs of a node as Kubernetes counts them, or None where the number of cards varies.
     :ivar schedule_policy: value of C(huawei.com/schedule_policy) for whole-node jobs, or None.
@@ -44,6 +46,7 @@ class Product(t.NamedTuple):
     accelerator: str
     accelerator_type: str | None
     resource: str
+    chip: str
     ring_controller: str
     npus: int | None
     schedule_policy: str | None
@@ -60,14 +63,14 @@ _INFER = {"server-usage": "infer"}
 def _a1(name: str, accelerator_type: str, npus: int | None, policy: str, source: str) -> Product:
     """A first-generation training server or card."""
     return Product(
-        name, _BOTH, "huawei-Ascend910", accelerator_type, _R910, "ascend-910", npus, policy, {}, source
+        name, _BOTH, "huawei-Ascend910", accelerator_type, _R910, "Ascend910", "ascend-910", npus, policy, {}, source
     )  # fmt: skip
 
 
 def _a2(name: str, archs: tuple[str, ...], npus: int, source: str, extra: dict[str, str] | None = None) -> Product:
     """An A2 server: module-910b-8 or -16, operators without retry."""
     return Product(
-        name, archs, "huawei-Ascend910", "module-910b-%d" % npus, _R910, "ascend-910b", npus,
+        name, archs, "huawei-Ascend910", "module-910b-%d" % npus, _R910, "Ascend910B", "ascend-910b", npus,
         "chip8-node%d" % npus, extra or {}, source, repairs_memory=npus == 8 and not extra,
     )  # fmt: skip
 
@@ -82,8 +85,8 @@ def _a3(
 ) -> Product:
     """An A3 server: module-a3-N, alone or in a super pod, with operator retry."""
     return Product(
-        name, archs, "huawei-Ascend910", "module-a3-%d%s" % (npus, "-super-pod" if pod else ""), _R910, "ascend-910b",
-        npus, "chip2-node%d%s" % (npus, "-sp" if pod else ""), extra or {}, source,
+        name, archs, "huawei-Ascend910", "module-a3-%d%s" % (npus, "-super-pod" if pod else ""), _R910, "Ascend910A3",
+        "ascend-910b", npus, "chip2-node%d%s" % (npus, "-sp" if pod else ""), extra or {}, source,
         repairs_memory=not extra, repairs_network=not extra,
     )  # fmt: skip
 
@@ -91,7 +94,8 @@ def _a3(
 def _inference(name: str, chip: str, ring_controller: str, source: str, extra: dict[str, str] | None = None) -> Product:
     """A card or module for inference: no accelerator-type, no fixed number of chips in a node."""
     return Product(
-        name, _BOTH, "huawei-" + chip, None, "huawei.com/" + chip, ring_controller, None, None, extra or {}, source,
+        name, _BOTH, "huawei-" + chip, None, "huawei.com/" + chip, chip, ring_controller, None, None, extra or {},
+        source,
     )  # fmt: skip
 
 

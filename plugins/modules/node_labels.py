@@ -17,7 +17,10 @@ description:
     once over kept-alive connections. Ten thousand nodes that are as they should be cost one list.
   - Everything that can be known beforehand is refused beforehand, with all mistakes at once. A node that is in the
     request and not in the cluster, an illegal label, a label that belongs to the Ascend device plugin or the kubelet, a
-    node of another architecture than the request says.
+    node of another architecture than the request says, a node with the chips, the NPU resource or more NPUs than the
+    product has that the request names.
+  - Architecture and chip stand in the metadata of the nodes. Whole nodes are read, in pages, only where a product has
+    to be found, where labels of a node with a product are about to be set, and with O(strict).
   - A node that cannot be labelled does not stop the others. The task fails at the end and names each such node.
   - Requests that the API server answers with 409, 429 or 5xx, and broken connections, are repeated with growing pauses,
     at most five times.
@@ -64,6 +67,29 @@ options:
         choices:
           - aarch64
           - x86_64
+      product:
+        description:
+          - NPU product that the node is, by the vendor's name in kebab case, such as V(atlas-800t-a2). A node that
+            cannot be that product is refused. The labels of O(nodes[].labels) are not derived from it.
+          - V(auto) finds the product and adds its labels, as of O(release), to those of O(nodes[].labels), which win.
+            The architecture, the labels that the device plugin writes itself and the NPUs in the node's status are the
+            proof; the labels C(accelerator-type) and C(server-usage), where somebody has set them, narrow the choice.
+            A node that could be several products with different labels is refused, and so is one that shows no NPU.
+        type: str
+        version_added: 0.2.0
+  release:
+    description: MindCluster release whose labels a product that was found gets.
+    type: str
+    default: 7.2.RC1
+    version_added: 0.2.0
+  strict:
+    description:
+      - What to do where a node with a product offers no NPU to Pods. With V(false) it is a warning with the names of
+        such nodes, since a new cluster gets the labels before the device plugin, which starts only on nodes that have
+        them. With V(true) it is refused, before anything is changed.
+    type: bool
+    default: false
+    version_added: 0.2.0
   prune:
     description:
       - Also remove the labels that this collection has set on a node of O(nodes) and that are no longer wanted.
@@ -100,6 +126,16 @@ EXAMPLES = r"""
           host-arch: huawei-arm
           accelerator: huawei-Ascend910
           accelerator-type: module-910b-8
+  delegate_to: localhost
+
+- name: Label a node of an old cluster, where the device plugin runs already, as what it is
+  mindcluster.recovery.node_labels:
+    nodes:
+      - name: worker-2
+        labels: {}
+        product: auto
+    release: 7.2.RC1
+    strict: true
   delegate_to: localhost
 
 - name: Take back every label that the collection has set on a node
@@ -157,6 +193,18 @@ counts:
   returned: success, or when some nodes failed
   type: dict
   sample: {requested: 18, changed: 2, unchanged: 16, failed: 0}
+found_products:
+  description: The product that was found for each node with C(auto), by the node's name.
+  returned: success, or when some nodes failed
+  type: dict
+  sample: {worker-2: atlas-800t-a2}
+without_npus:
+  description: >-
+    Nodes with a product that offer no NPU to Pods, among those whose labels had to be set or whose product was looked
+    for; with O(strict) among all.
+  returned: success, or when some nodes failed
+  type: list
+  elements: str
 elapsed:
   description: Seconds from the first request to the result.
   returned: success, or when some nodes failed
@@ -174,6 +222,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
     NODES_SPEC,
+    RELEASE_SPEC,
     failure_message,
     label_nodes,
 )
@@ -196,6 +245,8 @@ def _refuse_workers(workers: int) -> None:
 def main() -> None:
     spec = {
         "nodes": NODES_SPEC,
+        "release": RELEASE_SPEC,
+        "strict": {"type": "bool", "default": False},
         "prune": {"type": "bool", "default": False},
         "workers": {"type": "int", "default": 16},
         "progress_file": {"type": "path"},
@@ -204,7 +255,7 @@ def main() -> None:
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     try:
         _refuse_workers(module.params["workers"])
-        result = label_nodes(module.params, module.check_mode)
+        result = label_nodes(module.params, module.check_mode, module.warn)
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts())
     if result["failed_nodes"]:

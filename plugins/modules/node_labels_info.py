@@ -16,6 +16,7 @@ description:
   - Lists the metadata of all nodes once and reports how far they are from the labels asked for. Nothing is changed, and
     drift is no error.
   - It needs no other right than to list nodes.
+  - Where products are named, or O(resource) is, whole Node objects are read in pages, which takes longer.
 extends_documentation_fragment:
   - mindcluster.recovery._kube
   - mindcluster.recovery._attributes
@@ -51,10 +52,17 @@ options:
         choices:
           - aarch64
           - x86_64
+      product:
+        description: NPU product that the node should be, or V(auto), as in M(mindcluster.recovery.node_labels).
+        type: str
+        version_added: 0.2.0
+  release:
+    description: MindCluster release whose labels a product that was found should have.
+    type: str
+    default: 7.2.RC1
+    version_added: 0.2.0
   resource:
-    description:
-      - Name of the resource that the nodes should offer, such as V(huawei.com/Ascend910). With it whole Node objects
-        are read, which takes longer.
+    description: Name of the resource that all the nodes should offer, such as V(huawei.com/Ascend910).
     type: str
 seealso:
   - module: mindcluster.recovery.node_labels
@@ -78,7 +86,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 in_sync:
-  description: Whether every node is there, has every label asked for, the architecture and the resource.
+  description:
+    - Whether every node is there and has every label asked for, the architecture, its product's NPUs and the resource.
   returned: success
   type: bool
 drift:
@@ -105,10 +114,21 @@ absent_nodes:
   type: list
   elements: str
 contradictions:
-  description: Nodes of another architecture, each with code, what, where, why and remedy.
+  description:
+    - Nodes that cannot be what the request says, by their architecture, chips or NPUs, and nodes whose product cannot
+      be found, each with code, what, where, why and remedy.
   returned: success
   type: list
   elements: dict
+found_products:
+  description: The product that was found for each node with C(auto), by the node's name.
+  returned: success
+  type: dict
+without_npus:
+  description: Nodes with a product that offer no NPU to Pods.
+  returned: success
+  type: list
+  elements: str
 without_resource:
   description: Nodes that do not offer O(resource); empty where it is not asked for.
   returned: success
@@ -129,11 +149,15 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC
-from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import NODES_SPEC, audit_nodes
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
+    NODES_SPEC,
+    RELEASE_SPEC,
+    audit_nodes,
+)
 
 
 def main() -> None:
-    spec = {"nodes": NODES_SPEC, "resource": {"type": "str"}}
+    spec = {"nodes": NODES_SPEC, "release": RELEASE_SPEC, "resource": {"type": "str"}}
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     try:

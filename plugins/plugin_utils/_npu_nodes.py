@@ -11,8 +11,12 @@ from __future__ import annotations
 import typing as t
 from collections import abc
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
-from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import KUBERNETES_ARCH, checked_requests
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, listed, suggestion
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import (
+    FIND_PRODUCT,
+    KUBERNETES_ARCH,
+    checked_requests,
+)
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import (
     assumed_arch,
     master_labels,
@@ -23,7 +27,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._releases imp
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._native import native
 
 MASTERS, WORKERS = "npu_master", "npu_worker"
-_LISTED = 20
 
 HostVars = abc.Mapping[str, t.Any]
 
@@ -81,16 +84,19 @@ def read_host(name: str, hostvars: HostVars, defaults: Defaults, override: HostV
     )
 
 
-def node_requests(groups: dict[str, list[str]], hosts: abc.Mapping[str, Host], release: str) -> list[dict[str, t.Any]]:
+def node_requests(
+    groups: dict[str, list[str]], hosts: abc.Mapping[str, Host], release: str, find_product: bool = False
+) -> list[dict[str, t.Any]]:
     """The list for the option C(nodes) of the module node_labels.
 
     :param groups: the members of the two groups.
     :param hosts: every member by its name in the inventory.
+    :param find_product: leave it to the module to find a product that is needed and not given.
     :raises Refused: every mistake of every host.
     """
     if not any(groups.values()):
         raise Refused(_no_hosts())
-    rules = _Rules(release)
+    rules = _Rules(release, find_product)
     masters, workers = set(groups[MASTERS]), set(groups[WORKERS])
     nodes = []
     for name, host in hosts.items():
@@ -100,39 +106,40 @@ def node_requests(groups: dict[str, list[str]], hosts: abc.Mapping[str, Host], r
         if name in masters:
             labels.update(rules.master(host))
         labels.update(rules.extra(host))
-        nodes.append(_request(host.node, labels, rules.arch(host, name in workers)))
+        nodes.append(
+            _request(host.node, labels, rules.arch(host, name in workers), rules.product(host, name in workers))
+        )
     findings = rules.findings() + _shared_names(hosts.values()) + _illegal(nodes)
     if findings:
         raise Refused(findings)
     return nodes
 
 
-def _request(node: str, labels: dict[str, t.Any], arch: str | None) -> dict[str, t.Any]:
-    request: dict[str, t.Any] = {"name": node, "labels": labels}
-    if arch:
-        request["arch"] = arch
-    return request
+def _request(node: str, labels: dict[str, t.Any], arch: str | None, product: str | None) -> dict[str, t.Any]:
+    more = {"arch": arch, "product": product}
+    return {"name": node, "labels": labels, **{key: value for key, value in more.items() if value}}
 
 
 class _Rules:
     """The rules of the plan, asked once for each combination, with the hosts that each mistake is about."""
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, find_product: bool) -> None:
         self._release = release
+        self._find_product = find_product
         self._cache: dict[t.Any, dict[str, str] | Refused] = {}
         self._hosts: dict[Finding, list[str]] = {}
 
     def worker(self, host: Host) -> dict[str, str]:
-        if host.product is None and self._needs_product():
-            self._remember(_no_product(self._release), host)
+        product = None if host.product == FIND_PRODUCT else host.product
+        if product is None and self._needs_product() and not self._find_product:
+            self._remember(_no_product(self._release, host.product), host)
             return {}
-        if host.product is not None and not isinstance(host.product, str):
-            self._remember(_product_no_text(host.product), host)
+        if product is not None and not isinstance(product, str):
+            self._remember(_product_no_text(product), host)
             return {}
         if not _known_arch(host.arch):
             return {}
-        key = (host.product, host.arch)
-        return self._ask(host, key, lambda: worker_labels(self._release, host.product, host.arch))
+        return self._ask(host, (product, host.arch), lambda: worker_labels(self._release, product, host.arch))
 
     def master(self, host: Host) -> dict[str, str]:
         return self._ask(host, "master", lambda: master_labels(self._release))
@@ -151,9 +158,17 @@ class _Rules:
         row = product_named(host.product) if is_worker and isinstance(host.product, str) else None
         return assumed_arch(row, host.arch) if row else host.arch
 
+    def product(self, host: Host, is_worker: bool) -> str | None:
+        """The product that the node is compared with, or the word for finding it."""
+        if not is_worker:
+            return None
+        if host.product in (None, FIND_PRODUCT):
+            return FIND_PRODUCT if self._find_product and self._needs_product() else None
+        return host.product if isinstance(host.product, str) and product_named(host.product) else None
+
     def findings(self) -> list[Finding]:
         return [
-            Finding(finding.code, finding.what, finding.why, finding.remedy, _listed(hosts))
+            Finding(finding.code, finding.what, finding.why, finding.remedy, listed(hosts))
             for finding, hosts in self._hosts.items()
         ]
 
@@ -184,11 +199,6 @@ def _known_arch(arch: t.Any) -> bool:
     return arch is None or (isinstance(arch, str) and arch in KUBERNETES_ARCH)
 
 
-def _listed(hosts: abc.Sequence[str]) -> str:
-    more = " and %d more" % (len(hosts) - _LISTED) if len(hosts) > _LISTED else ""
-    return ", ".join(hosts[:_LISTED]) + more
-
-
 def _illegal(nodes: list[dict[str, t.Any]]) -> list[Finding]:
     try:
         checked_requests(nodes)
@@ -207,7 +217,7 @@ def _shared_names(hosts: abc.Iterable[Host]) -> list[Finding]:
             "%d hosts name the same node `%s`" % (len(names), node),
             "Each machine is one node: the labels of the others would be set nowhere",
             "Set npu_node_name for each host in the inventory, not for the whole play",
-            _listed(names),
+            listed(names),
         )
         for node, names in by_node.items()
         if len(names) > 1
@@ -225,10 +235,11 @@ def _no_hosts() -> Finding:
     )
 
 
-def _no_product(release: str) -> Finding:
+def _no_product(release: str, given: str | None) -> Finding:
     return Finding(
         "product-missing",
-        "No NPU product is known for these hosts",
+        "No NPU product is known for these hosts"
+        + (", and `%s` needs a cluster to look at" % FIND_PRODUCT if given == FIND_PRODUCT else ""),
         "MindCluster %s chooses nodes by labels that differ from product to product" % release,
         "Set npu_node_product for the hosts or their group, or recovery_plan_product for all, such as `atlas-800t-a2`",
     )

@@ -56,7 +56,7 @@ class FakeApi:
 
     @property
     def params(self) -> dict[str, t.Any]:
-        return {"host": self.url, "api_key": "s3cr3t-token", "prune": False, "workers": 4}
+        return {"host": self.url, "api_key": "s3cr3t-token", "prune": False, "workers": 4, "release": "7.2.RC1"}
 
     def labels(self, name: str) -> dict[str, str]:
         return self.nodes[name]["metadata"]["labels"]
@@ -167,7 +167,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _page(api: FakeApi, query: dict[str, str]) -> dict[str, t.Any]:
     with api.lock:
-        names = sorted(api.nodes)
+        wanted = query.get("fieldSelector", "").partition("metadata.name=")[2]
+        names = sorted(name for name in api.nodes if wanted in ("", name))
         start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or len(names)
         metadata = {"continue": str(start + limit)} if start + limit < len(names) else {}
         return {"metadata": metadata, "items": [api.nodes[name] for name in names[start : start + limit]]}

@@ -24,7 +24,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_pl
     NEVER_PRUNED,
     NodeState,
     change_of,
-    contradictions,
     missing_nodes,
     owned_keys,
 )
@@ -112,7 +111,7 @@ def test_values_that_are_no_text_are_told_to_be_quoted(value: t.Any):
     assert "quotes" in finding.remedy
 
 
-@pytest.mark.parametrize("key", [*FOREIGN_KEYS, "topotree", "huawei.com/topotree.rack"])
+@pytest.mark.parametrize("key", [*FOREIGN_KEYS, "topotree", "huawei.com/topotree.rackid", "huawei.com/npu.chip.name"])
 def test_labels_of_others_are_refused(key: str):
     (finding,) = bad_label(key, "x", "n")
     assert finding.code == "label-foreign"
@@ -139,18 +138,6 @@ def test_all_mistakes_are_told_at_once():
 def test_a_node_named_twice_gets_both_sets():
     nodes = [{"name": "a", "labels": {"x": "1", "y": "2"}}, {"name": "a", "labels": {"y": "2", "z": "3"}}]
     assert checked_requests(nodes)["a"].labels == {"x": "1", "y": "2", "z": "3"}
-
-
-def test_arch_contradiction_names_the_node_and_both_values():
-    states = {
-        "a": NodeState({"kubernetes.io/arch": "amd64"}),
-        "b": NodeState({"kubernetes.io/arch": "arm64"}),
-        "c": NodeState({}),
-    }
-    requests = [NodeRequest(name, {}, "aarch64") for name in "abcd"]
-    (finding,) = contradictions(requests, states)
-    assert finding.where == "a"
-    assert "amd64" in finding.what and "arm64" in finding.what
 
 
 def test_missing_nodes_are_hinted_at_by_their_long_or_short_name():

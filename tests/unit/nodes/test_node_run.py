@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from kube_fake_api import FakeApi, Fault
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_apply, _kube_progress
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_read, _kube_progress
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
     audit_nodes,
@@ -66,7 +66,7 @@ def test_labels_of_others_stay(api: FakeApi):
 
 
 def test_only_metadata_is_asked_for_in_pages(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_kube_node_apply, "PAGE", 2)
+    monkeypatch.setattr(_kube_node_read, "PAGE", 2)
     label_nodes(params(api, {"worker-2": WORKER}), check_mode=False)
     lists = [request for request in api.requests if request[0] == "GET"]
     assert [query.get("continue") for _method, _path, query, _headers in lists] == [None, "2"]
@@ -75,7 +75,7 @@ def test_only_metadata_is_asked_for_in_pages(api: FakeApi, monkeypatch: pytest.M
 
 
 def test_a_list_whose_position_expired_is_started_again(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_kube_node_apply, "PAGE", 2)
+    monkeypatch.setattr(_kube_node_read, "PAGE", 2)
     api.fault = lambda method, path, number: Fault(410) if number == 2 else None
     assert label_nodes(params(api, {"worker-2": WORKER}), check_mode=False)["changed"] is True
 
@@ -105,6 +105,97 @@ def test_a_node_of_another_architecture_is_refused_before_any_patch(api: FakeApi
     with pytest.raises(Refused, match="worker-2: The node is amd64"):
         label_nodes(wanted, check_mode=False)
     assert api.writes() == []
+
+
+def test_all_contradictions_are_told_at_once_before_any_patch(api: FakeApi):
+    api.labels("worker-1").update({"kubernetes.io/arch": "arm64"})
+    api.labels("worker-2").update({"servertype": "Ascend910A3-24"})
+    api.nodes["master-1"]["status"]["capacity"] = {"huawei.com/Ascend910": "16"}
+    wanted = params(api, dict.fromkeys((*api.nodes, "worker-9"), WORKER), strict=True)
+    products = {"worker-1": "atlas-200t-a2-box16", "worker-9": "auto"}
+    for node in wanted["nodes"]:
+        node["product"] = products.get(node["name"], "atlas-800t-a2")
+    with pytest.raises(Refused) as caught:
+        label_nodes(wanted, check_mode=False)
+    assert [(finding.code, finding.where) for finding in caught.value.findings] == [
+        ("node-missing", "nodes"),
+        ("node-npus-contradiction", "master-1"),
+        ("node-arch-contradiction", "worker-1"),
+        ("node-chip-contradiction", "worker-2"),
+    ]
+    assert api.writes() == []
+
+
+def test_a_mistake_of_many_nodes_is_one_line_that_names_them(api: FakeApi):
+    wanted = params(api, {name: {} for name in api.nodes})
+    for node in wanted["nodes"]:
+        node["product"] = "auto"
+    with pytest.raises(Refused) as caught:
+        label_nodes(wanted, check_mode=False)
+    assert str(caught.value).startswith("master-1, worker-1, worker-2: No product is given")
+    assert "\n" not in str(caught.value)
+    assert [error["where"] for error in caught.value.as_dicts()] == ["master-1", "worker-1", "worker-2"]
+
+
+def test_an_unknown_product_or_release_is_refused_before_the_cluster_is_asked(api: FakeApi):
+    wanted = params(api, {"worker-1": WORKER})
+    wanted["nodes"][0]["product"] = "atlas-800t-a9"
+    with pytest.raises(Refused, match="Did you mean `atlas-800t-a"):
+        label_nodes(wanted, check_mode=False)
+    wanted["nodes"][0]["product"] = "auto"
+    with pytest.raises(Refused, match="no MindCluster release"):
+        label_nodes({**wanted, "release": "7.2.RC9"}, check_mode=False)
+    assert api.requests == []
+
+
+def test_a_found_product_gives_its_labels_and_a_second_run_changes_nothing(api: FakeApi):
+    api.labels("worker-1").update({"kubernetes.io/arch": "amd64", "servertype": "Ascend910B-20"})
+    npus = {"huawei.com/Ascend910": "16"}
+    api.nodes["worker-1"]["status"] = {"capacity": npus, "allocatable": npus}
+    wanted = params(api, {"worker-1": {}})
+    wanted["nodes"][0]["product"] = "auto"
+    warned: list[str] = []
+    result = label_nodes(wanted, check_mode=False, warn=warned.append)
+    assert result["found_products"] == {"worker-1": "atlas-200t-a2-box16"}
+    assert api.labels("worker-1")["accelerator-type"] == "module-910b-16"
+    assert (result["without_npus"], warned) == ([], [])
+    assert label_nodes(wanted, check_mode=False)["changed"] is False
+    audit = audit_nodes(wanted)
+    assert (audit["in_sync"], audit["found_products"]) == (True, {"worker-1": "atlas-200t-a2-box16"})
+
+
+def test_nodes_without_npus_are_named_in_a_warning_and_labelled_or_refused(api: FakeApi):
+    wanted = params(api, {"worker-1": WORKER, "worker-2": WORKER, "master-1": {}})
+    for node in wanted["nodes"][:2]:
+        node["product"] = "atlas-800t-a2"
+    with pytest.raises(Refused, match=r"worker-1, worker-2: 2 of 2 NPU nodes offer no huawei\.com/Ascend910"):
+        label_nodes({**wanted, "strict": True}, check_mode=False)
+    assert api.writes() == []
+    warned: list[str] = []
+    result = label_nodes(wanted, check_mode=False, warn=warned.append)
+    assert result["without_npus"] == ["worker-1", "worker-2"]
+    assert [line.partition(":")[0] for line in warned] == ["worker-1, worker-2"]
+    assert api.labels("worker-2") == WORKER
+    audit = audit_nodes(wanted)
+    assert (audit["in_sync"], audit["without_npus"], audit["drift"]) == (False, ["worker-1", "worker-2"], [])
+
+
+def test_many_whole_nodes_are_read_in_pages_and_a_few_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_kube_node_read, "PAGE_OF_WHOLE", 10)
+    with FakeApi({"node-%02d" % number: {} for number in range(45)}) as api:
+        one_by_one = [("", "metadata.name=node-%02d" % number) for number in range(3)]
+        for number, expected in ((3, one_by_one), (45, [("10", "")] * 5)):
+            api.requests.clear()
+            wanted = params(api, {name: {"rack": str(number)} for name in list(api.nodes)[:number]})
+            for node in wanted["nodes"]:
+                node["product"] = "atlas-800t-a2"
+            label_nodes(wanted, check_mode=False)
+            whole = [
+                (query.get("limit", ""), query.get("fieldSelector", ""))
+                for method, _path, query, headers in api.requests
+                if method == "GET" and "PartialObject" not in headers["Accept"]
+            ]
+            assert whole == expected
 
 
 def test_an_empty_request_is_refused(api: FakeApi):

@@ -38,7 +38,7 @@ def codes(answer: dict[str, t.Any]) -> list[str]:
 def test_masters_and_workers_get_the_labels_of_the_plan():
     nodes = by_name(npu_nodes(*inventory(["m1"], ["w1"]), release=RELEASE, product="atlas-800t-a2"))
     assert nodes["m1"] == {"name": "m1", "labels": master_labels(RELEASE)}
-    assert nodes["w1"] == {"name": "w1", "labels": A2, "arch": "aarch64"}
+    assert nodes["w1"] == {"name": "w1", "labels": A2, "arch": "aarch64", "product": "atlas-800t-a2"}
 
 
 def test_a_host_in_both_groups_gets_both_sets_once():
@@ -64,6 +64,18 @@ def test_variables_of_the_host_win_over_the_defaults():
 def test_the_newest_release_wants_no_product():
     nodes = by_name(npu_nodes(*inventory([], ["w1"]), release="26.1.0"))
     assert nodes["w1"]["labels"] == worker_labels("26.1.0", None, None)
+
+
+@pytest.mark.parametrize("given", [{}, {"npu_node_product": "auto"}])
+def test_a_product_that_is_not_given_is_left_to_be_found_where_there_is_a_cluster(given: dict[str, t.Any]):
+    groups, hostvars = inventory(["m1"], ["w1"], w1={**given, "npu_node_extra_labels": {"rack": "r1"}})
+    nodes = by_name(npu_nodes(groups, hostvars, find_product=True))
+    assert nodes["w1"] == {
+        "name": "w1", "labels": {**worker_labels("26.1.0", None, None), "rack": "r1"}, "product": "auto",
+    }  # fmt: skip
+    assert "product" not in nodes["m1"]
+    assert codes(npu_nodes(groups, hostvars)) == ["product-missing"]
+    assert "product" not in by_name(npu_nodes(groups, hostvars, release="26.1.0", find_product=True))["w1"]
 
 
 def test_only_hosts_of_the_play_are_taken():
