@@ -166,10 +166,10 @@ class Authorizer:
             sent = {"Authorization": _basic(login)} if login else {}
             joint = "&" if urlsplit(realm).query else "?"
             answer = self._http.exchange("GET", realm + joint + urlencode(parameters), sent, doing)
-        body = answer.body(_LONGEST_TOKEN_ANSWER)
+        answer.load(_LONGEST_TOKEN_ANSWER)
         if answer.status != 200:
-            raise self.explained(errors.refusal(answer.status, answer.headers, body, doing, host_of(realm)))
-        return _parsed(body, host_of(realm))
+            raise self.explained(errors.refusal(answer.status, answer.headers, answer.content, doing, host_of(realm)))
+        return _parsed(answer.content, host_of(realm))
 
     def _check_realm(self, realm: str, url: str) -> None:
         """Whether a login may go where the registry at an address says."""

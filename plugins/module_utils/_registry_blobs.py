@@ -113,6 +113,7 @@ class BlobReader:
             rights((self._repository, "pull")),
             headers=headers,
             expect=(200, 206),
+            stream=True,
         )
         try:
             self._go_to_position(answer)

@@ -99,7 +99,7 @@ class Registry:
             rights((repository, "pull")),
             headers={"Accept": ", ".join(accept)},
         )
-        body = answer.body()
+        body = answer.content
         digest = _digest_of(body)
         promised = reference if ":" in reference else answer.headers.get("Docker-Content-Digest", digest)
         if promised != digest:
@@ -120,7 +120,6 @@ class Registry:
             rights((repository, "pull")),
             expect=(200, 404),
         )
-        answer.discard()
         return answer.status == 200
 
     def open_blob(self, repository: str, digest: str, size: int) -> BlobReader:
@@ -142,12 +141,11 @@ class Registry:
             body=b"",
             expect=(201, 202, 401, 403, 404, 405),
         )
-        answer.discard()
         if answer.status == 202 and answer.headers.get("Location"):
             # An upload was begun instead.
             self._session.call(
                 "DELETE", self._session.location(answer), doing, needed, expect=range(200, 500), attempts=1
-            ).discard()
+            )
         return answer.status == 201
 
     def copy_blob(self, digest: str, size: int, source: Registry, source_repository: str, repository: str) -> None:
@@ -191,7 +189,6 @@ class Registry:
             body=body,
             expect=(200, 201, 202),
         )
-        answer.body()
         digest = _digest_of(body)
         stored = answer.headers.get("Docker-Content-Digest") or self.manifest(repository, reference).digest
         if stored != digest:

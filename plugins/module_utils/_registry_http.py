@@ -49,6 +49,9 @@ class Statistics:
         self.bytes_up = 0
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        return "%d requests, %d bytes down, %d bytes up" % (self.requests, self.bytes_down, self.bytes_up)
+
     def add(self, requests: int = 0, down: int = 0, up: int = 0) -> None:
         with self._lock:
             self.requests += requests
@@ -57,9 +60,10 @@ class Statistics:
 
 
 class Answer:
-    """An answer whose body is still to be read.
+    """An answer, whose body is still to be read.
 
     :ivar url: what was asked.
+    :ivar content: the body, after C(load).
     """
 
     def __init__(self, response: t.Any, url: str, statistics: Statistics, host: str) -> None:
@@ -68,6 +72,7 @@ class Answer:
         self._host = host
         self._few = 16
         self.url = url
+        self.content = b""
         self.status: int = response.status_code
         self.headers: t.Mapping[str, str] = response.headers
 
@@ -84,8 +89,8 @@ class Answer:
         self._statistics.add(down=len(data))
         return data
 
-    def body(self, longest: int = LONGEST_BODY) -> bytes:
-        """The whole body.
+    def load(self, longest: int = LONGEST_BODY) -> None:
+        """Read the whole body into O(content).
 
         :raises RegistryError: where it is longer than anything sensible, or ends early.
         """
@@ -105,11 +110,11 @@ class Answer:
                     why="A registry that does so is broken or means harm",
                 )
             parts.append(part)
-        self.close()
         promised = self.headers.get("Content-Length", "")
         if promised.isdigit() and int(promised) > total and self.status != 204:
+            self.close()
             raise errors.error("network", "the answer of %s ended early" % self._host, self._host, passing=True)
-        return b"".join(parts)
+        self.content = b"".join(parts)
 
     def discard(self) -> None:
         """Close it, but keep the connection where only a little is left to read."""

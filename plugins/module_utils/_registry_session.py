@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from urllib.parse import urljoin
 
@@ -81,6 +82,7 @@ class Session:
         body: t.Any = None,
         expect: t.Container[int] = (200,),
         attempts: int = 0,
+        stream: bool = False,
         **options: t.Any,
     ) -> Answer:
         """Send a request until it is answered as hoped for, or nothing better is to be expected.
@@ -89,7 +91,8 @@ class Session:
         :param doing: what it is for, to fill C(could not …).
         :param rights: what a token has to allow.
         :param attempts: how many times at most; 0 for the usual number.
-        :returns: an answer with one of the expected statuses, its body still to be read.
+        :param stream: leave the body to be read by the caller, who has to close the answer.
+        :returns: an answer with one of the expected statuses.
         :raises RegistryError: any other answer, or none.
         """
         attempts = attempts or self.policy.attempts
@@ -99,10 +102,10 @@ class Session:
             try:
                 answer = self._followed(method, urljoin(self.base, url), doing, rights, headers or {}, body, options)
                 if answer.status in expect:
+                    if not stream:
+                        answer.load()
                     return answer
-                error = errors.refusal(answer.status, answer.headers, self._text(answer), doing, self.host)
-                if error.kind == "auth":
-                    error = self._authorizer.explained(error)
+                error = self._refusal(answer, doing)
             except errors.RegistryError as exc:
                 error = exc
             if not self.worth_another(error) or attempt >= attempts:
@@ -179,10 +182,11 @@ class Session:
             remedy="Correct the registry's storage settings; do not use it where it is not yours",
         )
 
-    @staticmethod
-    def _text(answer: Answer) -> bytes:
-        """The words of a refusal; that they cannot be read must not hide the refusal."""
-        try:
-            return answer.body()
-        except errors.RegistryError:
-            return b""
+    def _refusal(self, answer: Answer, doing: str) -> errors.RegistryError:
+        """What an answer means that is not as hoped for."""
+        # That the words cannot be read must not hide the refusal.
+        with contextlib.suppress(errors.RegistryError):
+            answer.load()
+        own = origin_of(answer.url) == origin_of(self.base)
+        error = errors.refusal(answer.status, answer.headers, answer.content, doing, host_of(answer.url))
+        return self._authorizer.explained(error) if own and error.kind == "auth" else error

@@ -120,7 +120,6 @@ class Upload:
             attempts=1,
             timeout=TIMEOUT_COMMIT,
         )
-        answer.discard()
         stored = answer.headers.get("Docker-Content-Digest", self._digest)
         if stored != self._digest:
             raise self._error("digest", "the registry calls it %s" % errors.clean(stored))
@@ -132,7 +131,6 @@ class Upload:
         least = answer.headers.get("OCI-Chunk-Min-Length", "")
         if self._longest_part < self._size and least.isdigit():
             self._longest_part = max(self._longest_part, int(least))
-        answer.discard()
         self._location = self._session.location(answer)
 
     def _recover(self, exc: errors.RegistryError, failures: int) -> bool:
@@ -173,7 +171,6 @@ class Upload:
 
     def _learn(self, answer: Answer) -> None:
         """Take the next address and the size so far from an answer."""
-        answer.discard()
         if answer.headers.get("Location"):
             self._location = self._session.location(answer)
         match = re.match(r"(?:bytes=)?0-(\d+)\Z", answer.headers.get("Range", ""))
