@@ -10,8 +10,9 @@ import typing as t
 
 import pytest
 
-# The folder-making and the vendor's commands are the unit tests' own.
+# The folder-making and the vendor's commands are the unit tests' own, the list of Pythons is the sandbox's.
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "unit" / "torch_patch"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "sandbox"))
 
 from real_site import make_real_site
 from torch_files import Release, every_release, one_release, release_tuple

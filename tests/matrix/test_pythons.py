@@ -6,10 +6,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
-import subprocess
-import sys
 import typing as t
 
 import pytest
@@ -17,30 +13,16 @@ from real_site import run_patcher
 from torch_files import Release, one_release
 from torch_shapes import TASKD_MODULE, Site, vendor_sed
 
+from parts import pythons
+
 SUPPORTED = [(3, minor) for minor in range(7, 15)]
 #: The newest torch for Pythons that have been left behind.
 RELEASES = {(3, 7): "1.13.1", (3, 8): "2.4.1", (3, 9): "2.8.0"}
 NEWEST = "2.15.0"
+PYTHONS = pythons.found(SUPPORTED)
 
 
-def pythons() -> dict[tuple[int, int], str]:
-    """One interpreter for each supported version, from the search path and from pyenv."""
-    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
-    found: dict[tuple[int, int], str] = {sys.version_info[:2]: sys.executable}
-    for version in SUPPORTED:
-        name = "python%d.%d" % version
-        for folder in [*glob.glob(root + "/versions/%d.%d*/bin" % version), *os.get_exec_path()]:
-            path = os.path.join(folder, name)
-            works = (
-                os.access(path, os.X_OK)
-                and subprocess.run([path, "-V"], capture_output=True, check=False).returncode == 0
-            )
-            if works and version not in found:
-                found[version] = path
-    return found
-
-
-@pytest.mark.parametrize(("version", "python"), pythons().items(), ids=["%d.%d" % version for version in pythons()])
+@pytest.mark.parametrize(("version", "python"), PYTHONS.items(), ids=["%d.%d" % version for version in PYTHONS])
 def test_python(version: tuple[int, int], python: str, release_site: t.Callable[[Release], Site]) -> None:
     torch = RELEASES.get(version, NEWEST)
     site = release_site(one_release(torch))
