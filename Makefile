@@ -21,7 +21,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check docs docs-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,12 @@ bench-nodes: setup ## label 5,000 Nodes in every way and compare
 
 bench-check: env ## check 1,000 manifests and compare with kubernetes_validate
 	$(call timed,bench-check,.venv/bin/python tests/bench/job_check.py)
+
+docs: env ## build the documentation site into build/docs/html
+	$(call timed,docs,.venv/bin/python docs/site/build.py)
+
+docs-check: docs ## look at each page of it in a browser, on a phone and on a desk, by day and by night; SHOTS=folder keeps pictures
+	$(call timed,docs-check,.venv/bin/python tests/docs/check.py$(if $(SHOTS), --shots $(SHOTS)))
 
 clean: ## remove what was built inside the checkout; the cache folder and .venv stay
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output

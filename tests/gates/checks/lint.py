@@ -24,6 +24,8 @@ def steps() -> list[Step]:
         Step("lint mypy plugins", ["mypy", "-p", PACKAGE], environment={"MYPYPATH": str(TYPES)}, before=_link),
         Step("lint mypy sandbox", ["mypy", "tests/sandbox"], environment={"MYPYPATH": "tests/sandbox"}),
         Step("lint mypy gates", ["mypy", "tests/gates"], environment={"MYPYPATH": "tests/gates:tests/sandbox"}),
+        Step("lint mypy docs", ["mypy", "docs/site"], environment={"MYPYPATH": f"docs/site:{TYPES}"}, before=_link),
+        Step("lint mypy docs check", ["mypy", "tests/docs"], environment={"MYPYPATH": "tests/docs:tests/sandbox"}),
         # What runs on targets must run on their Python: neither the syntax nor the library of a newer one.
         Step("lint python 3.7", ["vermin", "--target=3.7-", "--no-tips", "--violations", *ON_TARGETS]),
         Step("lint shellcheck", ["shellcheck", *_shell_scripts()]),
