@@ -54,26 +54,28 @@ class Finding:
 
 
 class Refused(Exception):
-    """The request cannot work, and nothing has been touched.
+    """The request cannot work, and nothing has been touched, unless O(touched) says otherwise.
 
+    :param touched: something was changed before.
     :ivar findings: every reason, never only the first.
     """
 
-    def __init__(self, findings: t.Iterable[Finding] | Finding) -> None:
+    def __init__(self, findings: t.Iterable[Finding] | Finding, touched: bool = False) -> None:
         self.findings: list[Finding] = [findings] if isinstance(findings, Finding) else list(findings)
-        super().__init__(summary(self.findings))
+        super().__init__(summary(self.findings, touched))
 
     def as_dicts(self) -> list[dict[str, str]]:
         return [finding.as_dict() for finding in self.findings]
 
 
-def summary(findings: t.Sequence[Finding]) -> str:
+def summary(findings: t.Sequence[Finding], touched: bool = False) -> str:
     """All findings as one message: a single line, or a numbered list; what is wrong in many places is told once."""
     told = _told_once(findings)
     if len(told) == 1:
         return told[0].line()
     lines = ["%d. %s" % (number, finding.line()) for number, finding in enumerate(told, 1)]
-    return "\n".join(["%d mistakes, nothing was changed:" % len(told)] + lines)
+    heading = "%d mistakes:" if touched else "%d mistakes, nothing was changed:"
+    return "\n".join([heading % len(told)] + lines)
 
 
 def _told_once(findings: t.Iterable[Finding]) -> list[Finding]:

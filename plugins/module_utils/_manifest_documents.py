@@ -59,6 +59,10 @@ class Document(t.NamedTuple):
         return self.kind == "AscendJob"
 
     @property
+    def is_namespace(self) -> bool:
+        return self.kind == "Namespace" and self.api_version == "v1"
+
+    @property
     def state_of(self) -> str | None:
         """Name of the job whose run-time state this object holds; None where it holds none."""
         if self.kind == "ConfigMap":

@@ -37,6 +37,7 @@ class Release(t.NamedTuple):
     :ivar tft_quoted: the operator writes C(MS_ENABLE_TFT) with literal single quotes around it.
     :ivar most_replicas: most replicas of one type that the operator accepts.
     :ivar images_of_all: the operator refuses any container without an image, not only the one that trains.
+    :ivar refuses_by_condition: a job that the operator refuses gets a condition; before, only a Warning Event is sent.
     :ivar source: where the row comes from.
     """
 
@@ -59,6 +60,7 @@ class Release(t.NamedTuple):
     tft_quoted: bool
     most_replicas: int
     images_of_all: bool
+    refuses_by_condition: bool
     source: str
 
 
@@ -89,6 +91,7 @@ RELEASES: tuple[Release, ...] = (
         tft_quoted=False,
         most_replicas=15000,
         images_of_all=True,
+        refuses_by_condition=False,
         source="pages of 7.1.RC1: Dockerfile, job YAML (force), constraints (PyTorch 2.1.0, MindSpeed-LLM from 1.0.0); "
         "ascend-operator v7.1.RC1 pkg/controllers/v1/env.go appends nothing. CANN pair inferred from torch_npu 7.1.0",
     ),
@@ -112,6 +115,7 @@ RELEASES: tuple[Release, ...] = (
         tft_quoted=True,
         most_replicas=15000,
         images_of_all=True,
+        refuses_by_condition=False,
         source="page of 7.2.RC1 on configuring process-level online recovery (Dockerfile, job YAML, script); "
         "ascend-operator v7.2.RC1 env.go, ascendjob_validate.go. CANN pair inferred from torch_npu 7.2.0",
     ),
@@ -135,6 +139,7 @@ RELEASES: tuple[Release, ...] = (
         tft_quoted=True,
         most_replicas=20000,
         images_of_all=True,
+        refuses_by_condition=False,
         source="pages of 7.3.0: TaskD instead of Elastic Agent, constraints (PyTorch 2.7.1, MindSpeed-LLM 2.3.0); "
         "CANN 8.5; TaskD v7.3.0 wraps distributed_c10d.rendezvous; ascend-operator v7.3.0 env.go",
     ),
@@ -158,6 +163,7 @@ RELEASES: tuple[Release, ...] = (
         tft_quoted=False,
         most_replicas=20000,
         images_of_all=False,
+        refuses_by_condition=True,
         source="pages of 26.0.0; ascend-operator v26.0.0: env.go without quotes (71a34b9b), ascendjob_validate.go",
     ),
     Release(
@@ -180,6 +186,7 @@ RELEASES: tuple[Release, ...] = (
         tft_quoted=False,
         most_replicas=20000,
         images_of_all=False,
+        refuses_by_condition=True,
         source="pages of 26.1.0: node labels written by the device plugin, MindIO (torch 2.7.1, CANN 9.1.0); "
         "device plugin v26.1.0 nodeSelector; ascend-operator v26.1.0",
     ),

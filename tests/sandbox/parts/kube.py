@@ -16,7 +16,7 @@ from . import apt, certificates, kube_build, paths, services
 from .home import Home, write_private
 from .kube_api import KubeApi
 
-CRD = paths.SANDBOX / "crd" / "ascendjob.yaml"
+CRDS = paths.SANDBOX / "crd"
 RBAC = paths.CHECKOUT / "docs" / "rbac"
 ADMIN = "admin"
 LIMITED = "recovery"
@@ -131,7 +131,7 @@ def _tokens(home: Home) -> dict[str, str]:
 
 def manifests() -> list[Path]:
     """What a cluster needs before the collection can be tried on it."""
-    return [CRD, *sorted(RBAC.glob("*.yaml"))]
+    return [*sorted(CRDS.glob("*.yaml")), *sorted(RBAC.glob("*.yaml"))]
 
 
 def _furnish(api: KubeApi) -> None:
