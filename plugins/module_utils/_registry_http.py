@@ -66,10 +66,11 @@ class Answer:
     :ivar content: the body, after C(load).
     """
 
-    def __init__(self, response: t.Any, url: str, statistics: Statistics, host: str) -> None:
+    def __init__(self, response: t.Any, method: str, url: str, statistics: Statistics) -> None:
         self._response = response
         self._statistics = statistics
-        self._host = host
+        self._host = host_of(url)
+        self._has_body = method != "HEAD" and response.status_code != 204
         self._few = 16
         self.url = url
         self.content = b""
@@ -111,7 +112,7 @@ class Answer:
                 )
             parts.append(part)
         promised = self.headers.get("Content-Length", "")
-        if promised.isdigit() and int(promised) > total and self.status != 204:
+        if promised.isdigit() and int(promised) > total and self._has_body:
             self.close()
             raise errors.error("network", "the answer of %s ended early" % self._host, self._host, passing=True)
         self.content = b"".join(parts)
@@ -178,7 +179,7 @@ class Http:
             )
         except (requests.exceptions.RequestException, HTTPError, OSError, ValueError) as exc:
             raise errors.no_answer(exc, doing, host) from None
-        return Answer(response, url, self.statistics, host)
+        return Answer(response, method, url, self.statistics)
 
 
 class _Counted:

@@ -319,6 +319,14 @@ def test_wrong_part(serve: Serve) -> None:
         registry(serve(answer)).open_blob("a", digest(BLOB), len(BLOB)).read()
 
 
+@pytest.mark.parametrize(("status", "there"), [(200, True), (404, False)])
+def test_looking_for_a_blob(serve: Serve, status: int, there: bool) -> None:
+    server = serve(lambda asked: Reply(status, {}, BLOB))
+    reading = registry(server)
+    assert reading.has_blob("team/base", digest(BLOB)) is there
+    assert (len(server.asked), reading.statistics.bytes_down) == (1, 0)
+
+
 def test_empty_blob(serve: Serve) -> None:
     server = serve(lambda asked: Reply(200))
     with registry(server).open_blob("a", digest(b""), 0) as blob:
