@@ -18,8 +18,9 @@ import threading
 import time
 import typing as t
 
-from checks import lint, matrix, real, sanity, scenarios, unit
+from checks import cores, lint, matrix, real, sanity, scenarios, unit
 from checks.step import BUILD, CHECKOUT, REPEATED, VENV, Count, Step, failure, run
+from checks.table import table
 
 from parts import commands
 from parts.console import elapsed
@@ -28,6 +29,8 @@ CHECKS: dict[str, t.Callable[[], list[Step]]] = {
     "lint": lint.steps,
     "sanity": sanity.steps,
     "unit": unit.steps,
+    "cores": cores.steps,
+    "oldest-core": cores.one_other,
     "matrix": matrix.steps,
     "proof": matrix.proof_steps,
     "real": real.steps,
@@ -42,9 +45,11 @@ NEEDED = "docker,registry,wheels,images,kube,scheduler"
 
 def main(names: t.Sequence[str]) -> int:
     """Run the checks one after the other, all of them also where one fails, and end with the count."""
+    shown, names = names[:1] == ["--table"], [name for name in names if name != "--table"]
     unknown = [name for name in names if name.partition(":")[0] not in CHECKS]
     if unknown or not names:
-        print(f"usage: gates.py CHECK…, with CHECK out of {', '.join(CHECKS)}, molecule:SCENARIO", file=sys.stderr)
+        known = ", ".join([*CHECKS, "molecule:SCENARIO"])
+        print(f"usage: gates.py [--table] CHECK…, with CHECK out of {known}", file=sys.stderr)
         return 2
     total = Count(0, 0)
     for outside, group in itertools.groupby(names, _wants_sandbox):
@@ -52,8 +57,15 @@ def main(names: t.Sequence[str]) -> int:
         total += _check_in_sandbox(some) if outside else sum(map(_check, some), Count(0, 0))
     _write(total)
     if INNER not in os.environ:
-        print("\n".join([*total.failures, f"{total.passed} passed, {total.failed} failed"]), flush=True)
+        _tell(total, shown)
     return int(total.failed > 0)
+
+
+def _tell(total: Count, with_table: bool) -> None:
+    """What failed, on demand the table, what did not run, and the sum as the last line."""
+    idle = [f"{row[0]}: {row[2]}" for row in total.rows if row[2].startswith("not run")]
+    lines = [*total.failures, *(["", table(total.rows), ""] if with_table else idle)]
+    print("\n".join([*lines, f"{total.passed} passed, {total.failed} failed"]), flush=True)
 
 
 def _wants_sandbox(name: str) -> bool:
@@ -108,7 +120,7 @@ def _check_in_sandbox(names: t.Sequence[str]) -> Count:
         print(f"== {title}: could not run, see above", flush=True)
         return Count(0, 1, (failure(title, "".join(told)),))
     count = Count(**json.loads(SUMMARY.read_text(encoding="utf-8")))
-    count = count._replace(failures=tuple(count.failures))
+    count = count._replace(failures=tuple(count.failures), rows=tuple(count.rows))
     if process.returncode and not count.failed:
         # The checks were content, and the services behind them could not be ended.
         count += Count(0, 1, (failure(f"{title} (ending the services)", "".join(told)),))

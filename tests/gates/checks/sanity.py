@@ -9,15 +9,15 @@ from __future__ import annotations
 import ast
 import os
 import re
-import shutil
 import subprocess
 import sys
 import typing as t
 from pathlib import Path
 
-from .step import BUILD, CHECKOUT, VENV, Count, Step
+from . import snapshot
+from .step import BUILD, VENV, Count, Step
 
-from parts import paths  # isort: skip
+from parts import paths, venv  # isort: skip
 
 COPY = BUILD / "sanity" / "ansible_collections" / "mindcluster" / "recovery"
 # What tests and examples feed in stands for a user's files, and is written the way users write.
@@ -39,38 +39,27 @@ sys.exit(main())
 
 def steps() -> list[Step]:
     """One step, which counts for each of its tests."""
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return [step("sanity", venv.CONTROLLER, "%d.%d" % sys.version_info[:2])]
+
+
+def step(name: str, environment: venv.Environment, python: str) -> Step:
+    """The sanity tests of the core in an environment, with that environment's own Python."""
     command = ["ansible-test", "sanity", "--color", "no", "--local", "--python", python]
-    return [Step("sanity", command, _count, {"HOME": str(_home())}, COPY, _make_ready)]
+
+    def make_ready() -> None:
+        snapshot.copy(COPY, lambda name: not DATA.match(name))
+        _bootstrap(environment)
+
+    return Step(name, command, _count, {"HOME": str(_home())}, COPY, make_ready, environment, "ansible-core")
 
 
 def _count(code: int, log: str) -> Count:
+    """Passed are tests; failed is what the others found, or the others themselves where they do not say how much."""
     total = len(re.findall(r'^Running sanity test "', log, re.MULTILINE))
     listed = re.search(r"FATAL: The (\d+) sanity test\(s\) listed below", log)
     failed = int(listed[1]) if listed else int(code != 0)
-    return Count(max(0, total - failed), failed)
-
-
-def _make_ready() -> None:
-    _copy()
-    _bootstrap()
-
-
-def _copy() -> None:
-    """Copy what git knows or would take, as it is in the working tree, without the data of tests."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    listing = _git(CHECKOUT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    for name in filter(None, listing.split("\0")):
-        source = CHECKOUT / name
-        if source.exists() and not DATA.match(name):
-            (COPY / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, COPY / name, follow_symlinks=False)
-    _git(COPY, "init", "-q")
-    _git(COPY, "add", "-A")
-
-
-def _git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True).stdout
+    found = sum(map(int, re.findall(r"^ERROR: Found (\d+) .*issue", log, re.MULTILINE)))
+    return Count(max(0, total - failed), max(failed, found))
 
 
 def _home() -> Path:
@@ -78,9 +67,9 @@ def _home() -> Path:
     return paths.cache() / "ansible-test"
 
 
-def _bootstrap() -> None:
+def _bootstrap(environment: venv.Environment) -> None:
     """Prepare what ansible-test needs for making its environments from the package index that pip uses here."""
-    version = _wanted_pip()
+    version = _wanted_pip(environment)
     folder = paths.made(_home() / ".ansible" / "test" / "cache")
     if not list(folder.glob(f"pip-{version}-*.whl")):
         _pip("download", "-q", "--no-deps", "-d", str(folder), f"pip=={version}")
@@ -89,8 +78,8 @@ def _bootstrap() -> None:
     _hand_over_pip_settings()
 
 
-def _wanted_pip() -> str:
-    source = next(VENV.glob("lib/python3*/site-packages/ansible_test/_internal/python_requirements.py"))
+def _wanted_pip(environment: venv.Environment) -> str:
+    source = environment.packages / "ansible_test" / "_internal" / "python_requirements.py"
     found = re.search(r"pip='([\d.]+)'", source.read_text(encoding="utf-8"))
     if not found:
         raise RuntimeError(f"{source} does not say which pip ansible-test wants")

@@ -14,13 +14,13 @@ import typing as t
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-VENV = CHECKOUT / ".venv"
 BUILD = CHECKOUT / "build"
 sys.path.insert(0, str(CHECKOUT / "tests" / "sandbox"))
 
-from parts import commands  # noqa: E402 the sandbox runs commands in the same way
+from parts import commands, venv  # noqa: E402 the sandbox runs commands in the same way
 from parts.console import elapsed  # noqa: E402
 
+VENV = venv.CONTROLLER.folder
 SHOWN = 400
 # What is repeated at the very end, where a service may show no more of a log than that.
 REPEATED = 15
@@ -32,16 +32,18 @@ class Count(t.NamedTuple):
     """How many results were good and how many were not.
 
     :ivar failures: what is said at the end about each step that failed.
+    :ivar rows: what a table says about each step: its name, its tool, the verdict, passed and failed results.
     """
 
     passed: int
     failed: int
     failures: tuple[str, ...] = ()
+    rows: tuple[t.Sequence[str], ...] = ()
 
     def __add__(self, other: object) -> Count:
         if not isinstance(other, Count):
             return NotImplemented
-        return Count(self.passed + other.passed, self.failed + other.failed, self.failures + other.failures)
+        return Count(*(mine + its for mine, its in zip(self, other, strict=True)))  # type: ignore[operator]
 
 
 def as_one(code: int, _log: str) -> Count:
@@ -58,6 +60,9 @@ class Step(t.NamedTuple):
     :ivar environment: variables on top of those of this process.
     :ivar folder: where it runs.
     :ivar before: what has to be made ready first.
+    :ivar python: the Python environment whose programs come first; it is made where it is missing.
+    :ivar tool: the package in it that does the check.
+    :ivar missing: why it cannot run on this machine; then it counts for nothing, and is reported as not run.
     """
 
     name: str
@@ -66,12 +71,18 @@ class Step(t.NamedTuple):
     environment: t.Mapping[str, str] = {}
     folder: Path = CHECKOUT
     before: t.Callable[[], None] | None = None
+    python: venv.Environment = venv.CONTROLLER
+    tool: str = ""
+    missing: str = ""
 
 
 def run(step: Step) -> Count:
     """Run a step, say how it went and how long it took; the log is shown where it went wrong."""
     started = time.monotonic()
-    log = BUILD / "logs" / f"{step.name.replace(' ', '-').replace('/', '-')}.log"
+    if step.missing:
+        print(f"{step.name:<28} not run: {step.missing}", flush=True)
+        return Count(0, 0, rows=((step.name, step.tool, f"not run: {step.missing}", "", ""),))
+    log = BUILD / "logs" / f"{re.sub(r'[ /,]+', '-', step.name)}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_bytes(b"")
     code = _execute(step, log)
@@ -83,9 +94,11 @@ def run(step: Step) -> Count:
         print("\n".join(text.splitlines()[-SHOWN:]), flush=True)
         count = count._replace(failures=(failure(step.name, text),))
     verdict = "FAILED" if count.failed else "ok"
+    tool = f"{step.tool} {step.python.version_of(step.tool)}" if step.tool else step.command[0]
+    row = (step.name, tool, "FAILED" if count.failed else "pass", str(count.passed), str(count.failed))
     detail = f"{count.passed} passed, {count.failed} failed, " if count.passed + count.failed > 1 else ""
     print(f"{step.name:<28} {verdict:<7} {detail}{elapsed(time.monotonic() - started)}", flush=True)
-    return count
+    return count._replace(rows=(row,))
 
 
 def failure(name: str, log: str) -> str:
@@ -99,7 +112,7 @@ def failure(name: str, log: str) -> str:
 def _execute(step: Step, log: Path) -> int:
     environment = {
         **os.environ,
-        "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([str(step.python.programs), str(VENV / "bin"), os.environ["PATH"]]),
         # Logs are read by people and by the counting below.
         "NO_COLOR": "1",
         "ANSIBLE_NOCOLOR": "1",
@@ -108,6 +121,8 @@ def _execute(step: Step, log: Path) -> int:
     }
     environment.pop("ANSIBLE_FORCE_COLOR", None)
     try:
+        if step.python is not venv.CONTROLLER:
+            venv.ensure(step.python)
         if step.before:
             step.before()
         return commands.run(step.name, step.command, log, env=environment, cwd=step.folder)

@@ -6,20 +6,31 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from xml.etree import ElementTree
 
 from .step import BUILD, Count, Step
 
+from parts import venv  # isort: skip
+
 NUMBERS = ("tests", "failures", "errors", "skipped")
 
 
-def step(name: str, folder: str, show: t.Callable[[str], None] = lambda _log: None) -> Step:
+def step(
+    name: str,
+    folder: str,
+    show: t.Callable[[str], None] = lambda _log: None,
+    python: venv.Environment = venv.CONTROLLER,
+    tool: str = "pytest",
+) -> Step:
     """Runs the tests of a folder, two at once, those of one file in turn.
 
     :param show: is given the log, for what a reader wants to see of it in any case.
+    :param python: the environment that they run in.
+    :param tool: the package that the tests are about, where that is not pytest.
     """
-    report = BUILD / "logs" / f"{name.replace(' ', '-')}.xml"
+    report = BUILD / "logs" / f"{re.sub(r'[ ,]+', '-', name)}.xml"
 
     def count(_code: int, log: str) -> Count:
         """What pytest reports; a skipped test counts as failed, since a test that does not run proves nothing."""
@@ -31,4 +42,4 @@ def step(name: str, folder: str, show: t.Callable[[str], None] = lambda _log: No
         return Count(total - sum(bad), sum(bad))
 
     command = ["python", "-m", "pytest", "-q", folder, "-n", "2", "--dist", "loadfile", f"--junitxml={report}"]
-    return Step(name, command, count, before=lambda: report.unlink(missing_ok=True))
+    return Step(name, command, count, before=lambda: report.unlink(missing_ok=True), python=python, tool=tool)
