@@ -50,7 +50,7 @@ class Recorder:
                 word = word.replace(path + "/", stand_in + "/").replace("cd " + path, "cd " + stand_in)
             words.append(word)
         environment = {"PATH": "%s:%s" % (self.folder / "bin", os.environ["PATH"]), "RECORD": str(self.record)}
-        subprocess.run(words, cwd=self.work, env=environment, check=True, timeout=20, capture_output=True)
+        subprocess.run(words, cwd=self.work, env=environment, check=True, timeout=300, capture_output=True)
         launches: list[list[str]] = [[]]
         for line in self.record.read_text().splitlines():
             launches[-1].append(line)

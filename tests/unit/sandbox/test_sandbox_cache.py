@@ -10,6 +10,7 @@ import contextlib
 import sys
 import threading
 import time
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -77,10 +78,18 @@ def test_a_command_that_was_ended_takes_its_children_along(tmp_path: Path) -> No
         target=lambda: commands.run("sleeper", ["bash", "-c", f"{mark} & wait"], tmp_path / "log")
     )
     waiter.start()
-    time.sleep(0.5)
+    _until(lambda: mark.split() in _running_commands(), "the command has started its child")
     commands.end_all()
-    waiter.join(timeout=10)
-    assert mark.split() not in _running_commands()
+    waiter.join()
+    _until(lambda: mark.split() not in _running_commands(), "the child has ended")
+
+
+def _until(true: t.Callable[[], bool], what: str) -> None:
+    """Wait: a signal is on its way for a moment, and a busy machine starts programs late."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, f"in vain waited until {what}"
+        time.sleep(0.02)
 
 
 def _running_commands() -> list[list[str]]:

@@ -83,7 +83,7 @@ def proxy() -> t.Iterator[FaultProxy]:
 
 @pytest.fixture
 def client(proxy: FaultProxy) -> t.Iterator[http.client.HTTPConnection]:
-    connection = http.client.HTTPConnection(proxy.address, timeout=20)
+    connection = http.client.HTTPConnection(proxy.address, timeout=300)
     yield connection
     connection.close()
 
@@ -186,7 +186,7 @@ def test_somebody_else_acts_in_between(proxy: FaultProxy, client: http.client.HT
 
 def test_a_server_that_is_not_there_is_a_dropped_connection() -> None:
     with FaultProxy("http://127.0.0.1:9") as proxy:
-        client = http.client.HTTPConnection(proxy.address, timeout=20)
+        client = http.client.HTTPConnection(proxy.address, timeout=300)
         with pytest.raises((http.client.HTTPException, OSError)):
             put(client, "/a", b"1")
 

@@ -86,7 +86,7 @@ def run_script(tmp_path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         calls = [Launched(file.read_bytes()) for file in (home / "record").iterdir()]

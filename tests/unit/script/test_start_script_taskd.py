@@ -29,20 +29,18 @@ _API = """
 import json, os, pathlib, time
 record = pathlib.Path(os.environ["RECORD"])
 def init_taskd_manager(config):
-    (record / ("manager%d" % os.getpid())).write_text(json.dumps({"config": config, "env": dict(os.environ)}))
+    text = json.dumps({"config": config, "env": dict(os.environ)})
+    (record / ("manager%d" % os.getpid())).write_text(text)
     return "REFUSE" not in os.environ
 def start_taskd_manager():
-    for _ in range(400):
+    for _ in range(2000):
         if "STAY" not in os.environ or (record / "stop").exists():
             break
         time.sleep(0.05)
     return True
 """
-# The launcher waits a little for the manager, which runs beside it.
 _LAUNCHER = """#!/bin/sh
 { printf '%s\\0' "$(basename "$0")" "$@"; printf '\\0=ENV=\\0'; env -0; } > "$RECORD/launch$$"
-n=0; while [ -n "$WAIT" ] && [ $n -lt 100 ] && ! ls "$RECORD"/manager* "$PWD"/taskd_log/manager.log > /dev/null 2>&1
-do n=$((n + 1)); sleep 0.1; done
 """
 
 
@@ -64,27 +62,36 @@ class Pod:
         (home / "site" / "taskd" / "api.py").write_text(_API)
         self.library.touch()
 
-    def run(self, text, env, shell="bash {} 2>&1", shells=("train_start.sh",)):
+    def run(self, text, env, shell="bash {} 2>&1", shells=("train_start.sh",), to_the_end=True):
+        """Run the scripts; what they left running beside them has ended too, where that is wanted."""
         for name, content in zip(shells, [text] if isinstance(text, str) else text, strict=True):
             (self.home / "work" / name).write_text(content)
         environment = {
             "PATH": "%s:%s" % (self.home / "bin", os.defpath),
             "RECORD": str(self.record),
             "PYTHONPATH": str(self.home / "site"),
-            "WAIT": "yes" if env.get("POD_IP") == env.get("MS_SCHED_HOST", env.get("POD_IP")) else "",
             **env,
         }
-        done = subprocess.run(
-            ["bash", "-c", shell.format(shells[0])],
-            cwd=self.home / "work",
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        # Every process that comes of the script holds the pipe's other end open.
+        alive, held = os.pipe()
+        try:
+            process = subprocess.Popen(
+                ["bash", "-c", shell.format(shells[0])],
+                cwd=self.home / "work",
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                pass_fds=[held],
+            )
+        finally:
+            os.close(held)
+        with open(alive, "rb") as pipe:
+            output, errors = process.communicate(timeout=300)
+            if to_the_end:
+                pipe.read()
+        assert process.returncode == 0, output + errors
+        return output
 
     @property
     def launches(self):
@@ -126,7 +133,7 @@ def test_rank_0_starts_the_manager_and_its_launcher_gets_the_library(pod):
 
 
 def test_other_ranks_start_none_and_keep_the_masters_address(pod):
-    pod.run(adapted(RUN), {**POD, "RANK": "1", "WAIT": ""})
+    pod.run(adapted(RUN), {**POD, "RANK": "1"})
     assert pod.managers == []
     assert not (pod.home / "work" / "taskd_log").exists()
     assert pod.launches[0]["MASTER_ADDR"] == "10.0.0.1"
@@ -153,11 +160,11 @@ def test_a_script_and_the_one_it_calls_start_one_manager(pod):
 def test_a_scheduler_without_npu_is_told_the_numbers(pod):
     text = adapted("msrun run.py\n", framework="mindspore")
     none = {**SCHEDULER, "MS_WORKER_NUM": "0", "MS_LOCAL_WORKER": "0"}
-    pod.run(text + "sleep 1\n", none)
+    pod.run(text, none)
     log = (pod.home / "work" / "taskd_log" / "manager.log").read_text()
     assert "MS_LOCAL_WORKER is 0 here; set RECOVERY_PROC_PER_NODE and RECOVERY_NODE_NUMS in the job" in log
     assert "Traceback" not in log
-    pod.run(text + "sleep 1\n", {**none, "RECOVERY_PROC_PER_NODE": "8", "RECOVERY_NODE_NUMS": "4"})
+    pod.run(text, {**none, "RECOVERY_PROC_PER_NODE": "8", "RECOVERY_NODE_NUMS": "4"})
     assert [item["config"]["node_nums"] for item in pod.managers] == [4]
 
 
@@ -174,13 +181,13 @@ def test_a_strict_shell_with_a_loop_and_an_own_preload_starts_one_manager(pod):
 def test_the_manager_keeps_neither_a_pipe_nor_wait_from_ending(shell, pod):
     text = adapted("torchrun train.py &> log &\nwait\necho 'training has ended'\n")
     try:
-        assert "training has ended" in pod.run(text, {**POD, "STAY": "yes"}, shell=shell)
+        assert "training has ended" in pod.run(text, {**POD, "STAY": "yes"}, shell=shell, to_the_end=False)
     finally:
         (pod.record / "stop").touch()
 
 
 def test_without_taskd_it_is_said_and_training_starts(pod):
-    said = pod.run(adapted("set -eu\n" + RUN), {**POD, "RANK": "1", "PYTHONPATH": "", "WAIT": ""})
+    said = pod.run(adapted("set -eu\n" + RUN), {**POD, "RANK": "1", "PYTHONPATH": ""})
     assert "there is no libtaskd.so (taskd is not installed); training starts without recovery" in said
     assert len(pod.launches) == 1
     assert "LD_PRELOAD" not in pod.launches[0]
@@ -194,7 +201,7 @@ def test_the_librarys_place_can_be_given(pod):
 
 
 def test_a_manager_that_does_not_start_says_so_in_its_log(pod):
-    pod.run(adapted(RUN + "sleep 1\n"), {**POD, "REFUSE": "yes"})
+    pod.run(adapted(RUN), {**POD, "REFUSE": "yes"})
     assert "TaskD manager: not started" in (pod.home / "work" / "taskd_log" / "manager.log").read_text()
 
 
