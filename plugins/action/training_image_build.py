@@ -9,62 +9,23 @@ A module's output is shown only when it has ended, so each long step is a module
 
 from __future__ import annotations
 
-import os
-import time
 import typing as t
 
-from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_inputs as inputs_of
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, summary
-from ansible_collections.mindcluster.recovery.plugins.module_utils._wheel_inventory import Inventory, collect
+from ansible_collections.mindcluster.recovery.plugins.module_utils._wheel_inventory import Inventory
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._image_action import ImageAction
 
 Json = dict[str, t.Any]
 
-_MODULE = "mindcluster.recovery.training_image_build"
 _PLACEHOLDER_TAG = "not-built-yet"
 
-display = Display()
 
-
-class _Failed(Exception):
-    """A step failed; the module's own answer says why."""
-
-    def __init__(self, answer: Json) -> None:
-        super().__init__(answer.get("msg", ""))
-        self.answer = answer
-
-
-class ActionModule(ActionBase):
+class ActionModule(ImageAction):
     """Look, and do what the look says is to be done."""
 
-    TRANSFERS_FILES = True
-    _supports_check_mode = True
-    _supports_async = False
+    MODULE = "mindcluster.recovery.training_image_build"
 
-    def run(self, tmp: str | None = None, task_vars: Json | None = None) -> Json:
-        result: Json = super().run(tmp, task_vars)
-        self._task_vars = task_vars or {}
-        self._invocation: Json | None = None
-        self._warnings: list[str] = []
-        try:
-            answer = self._make_image()
-        except _Failed as exc:
-            answer = exc.answer
-        finally:
-            self._remove_tmp_path(self._connection._shell.tmpdir)
-        result.update(answer)
-        if self._warnings:
-            result["warnings"] = list(result.get("warnings") or []) + self._warnings
-        if self._invocation is not None:
-            result["invocation"] = self._invocation
-        return result
-
-    # --- the order of steps
-
-    def _make_image(self) -> Json:
+    def make_image(self) -> Json:
         inventory = self._read_wheels()
         look = self._look(inventory)
         step, seen = look["next"], look["look"]
@@ -86,12 +47,12 @@ class ActionModule(ActionBase):
     def _build_and_push(self, answer: Json, inventory: Inventory, seen: Json, step: str) -> Json:
         answer["image_id"], answer["digest"] = seen["image_id"], ""
         if step == "build":
-            with _Progress("building %s on %s" % (self._name, self._arg("base"))):
+            with self.progress("building %s on %s" % (self._name, self._arg("base"))):
                 built = self._step("build", inventory, _look=seen)
             answer["image_id"], answer["patches"] = built["image_id"], built["patches"]
             seen = dict(seen, image_id=built["image_id"], proved=True)
         if self._push or step == "push":
-            with _Progress("%s %s" % ("pushing" if self._push else "naming", self._name)):
+            with self.progress("%s %s" % ("pushing" if self._push else "naming", self._name)):
                 answer["digest"] = self._step("push", inventory, _look=seen)["digest"]
         answer["ref"] = self._ref(answer["digest"])
         return answer
@@ -107,90 +68,13 @@ class ActionModule(ActionBase):
             if look["next"] != "pull":
                 return dict(look, trust_changed=trust_changed)
             image = look["look"]["pull"]
-            with _Progress("pulling %s (%s)" % (image, look["look"]["pull_what"])):
+            with self.progress("pulling %s (%s)" % (image, look["look"]["pull_what"])):
                 self._step("pull", inventory, _image=image)
             pulled.append(image)
 
     def _try_build(self, inventory: Inventory, seen: Json) -> None:
-        with _Progress("trying the build of %s in a container that is thrown away" % self._name):
+        with self.progress("trying the build of %s in a container that is thrown away" % self._name):
             self._step("trial", inventory, _look=seen)
-
-    # --- what the steps need
-
-    def _read_wheels(self) -> Inventory:
-        plan = self._arg("plan")
-        image = plan.get("image") if isinstance(plan, dict) else None
-        if not isinstance(image, dict):
-            raise _Failed(_failure([_no_plan()]))
-        wheels = {} if self._arg("wheels") is None else self._arg("wheels")
-        inventory = collect(wheels, self._arg("wheelhouse"), image.get("wheels") or [], self._resolve)
-        self._warn(finding.line() for finding in inventory.warnings)
-        return inventory
-
-    def _resolve(self, path: t.Any) -> str | None:
-        """The file or folder on the controller that a path means, looked for as copy does, then where the user is."""
-        if not isinstance(path, str):
-            return None
-        try:
-            return str(self._find_needle("files", os.path.expanduser(path)))
-        except AnsibleError:
-            # The playbooks of this collection are not where the user's files are.
-            found = os.path.abspath(os.path.expanduser(path))
-            return found if os.path.exists(found) else None
-
-    def _ca_pem(self) -> str:
-        path = self._arg("registry_ca")
-        if not path:
-            return ""
-        found = self._resolve(path)
-        if not found or not os.path.isfile(found):
-            raise _Failed(_failure([_no_ca(path)]))
-        with open(found, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
-
-    def _transfer(self, inventory: Inventory) -> None:
-        """Bring the wheels to the builder, where it is another host than the controller."""
-        if self._connection.transport == "local":
-            return
-        wheels = list(inventory.wheels.values()) + inventory.wheelhouse
-        with _Progress("copying %d wheels to the builder" % len(wheels)):
-            folder = self._make_tmp_path()
-            for number, wheel in enumerate(wheels):
-                target = self._connection._shell.join_path(folder, "%d.whl" % number)
-                self._transfer_file(wheel["path"], target)
-                wheel["path"] = target
-            self._fixup_perms2([folder] + [wheel["path"] for wheel in wheels])
-
-    def _step(self, step: str, inventory: Inventory, **internal: t.Any) -> Json:
-        """One module call.
-
-        :raises _Failed: where it failed.
-        """
-        arguments = dict(self._task.args)
-        plan = self._arg("plan")
-        arguments["plan"] = {key: plan.get(key) for key in ("image", "torch_version", "arch")}
-        arguments["_handover"] = dict(
-            internal,
-            _step=step,
-            _findings=[finding.as_dict() for finding in inventory.findings],
-            _wheels=inventory.wheels,
-            _wheelhouse=inventory.wheelhouse,
-            _ca_pem=self._ca_pem(),
-        )
-        answer = self._execute_module(module_name=_MODULE, module_args=arguments, task_vars=self._task_vars)
-        self._keep_invocation(answer)
-        if answer.get("failed") or "step" not in answer:
-            raise _Failed({key: value for key, value in answer.items() if key != "step"})
-        done: Json = answer["step"]
-        self._warn(_line(warning) for warning in done.get("warnings", []))
-        return done
-
-    def _keep_invocation(self, answer: Json) -> None:
-        """Show the user's own options at -vvv, as the module masked them, and not what the steps hand over."""
-        arguments = (answer.pop("invocation", None) or {}).get("module_args")
-        if arguments and self._invocation is None:
-            own = {name: value for name, value in arguments.items() if not name.startswith("_")}
-            self._invocation = {"module_args": own}
 
     # --- answers
 
@@ -209,36 +93,11 @@ class ActionModule(ActionBase):
         return "%s@%s" % (self._arg("repository"), digest) if digest else self._name
 
     @property
-    def _name(self) -> str:
-        return "%s:%s" % (self._arg("repository"), self._arg("tag") or "latest")
-
-    @property
     def _push(self) -> bool:
         from ansible.module_utils.parsing.convert_bool import boolean
 
         value = self._arg("push")
         return True if value is None else bool(boolean(value, strict=False))
-
-    def _arg(self, name: str) -> t.Any:
-        return self._task.args.get(name)
-
-    def _warn(self, lines: t.Iterable[str]) -> None:
-        self._warnings += [line for line in lines if line not in self._warnings]
-
-
-class _Progress:
-    """Says that a long step begins, and how long it took."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        self._start = time.monotonic()
-        display.display("training_image_build: %s …" % self._what)
-
-    def __exit__(self, kind: t.Any, *rest: t.Any) -> None:
-        word = "done" if kind is None else "failed"
-        display.display("training_image_build: %s after %.0f s" % (word, time.monotonic() - self._start))
 
 
 def _diff(seen: Json) -> list[Json]:
@@ -256,31 +115,3 @@ def _diff(seen: Json) -> list[Json]:
             "after": inputs_of.shown_dockerfile(seen["dockerfile"]),
         },
     ]
-
-
-def _failure(findings: list[Finding]) -> Json:
-    return {"failed": True, "msg": summary(findings), "errors": [finding.as_dict() for finding in findings]}
-
-
-def _line(warning: t.Mapping[str, str]) -> str:
-    return Finding(**warning).line()
-
-
-def _no_plan() -> Finding:
-    return Finding(
-        "plan-missing",
-        "`plan` is no plan: it has no key `image`",
-        "The plan says which wheels and patches the image needs",
-        "Give what the module recovery_plan returns as `plan`",
-        "plan",
-    )
-
-
-def _no_ca(path: str) -> Finding:
-    return Finding(
-        "registry-ca-missing",
-        "there is no file `%s` on the controller" % path,
-        "The engine would not trust the registry",
-        "Correct the path",
-        "training_image_registry_ca",
-    )

@@ -40,7 +40,9 @@ sys.exit(module.run(mode, request))
 
 def sources() -> list[tuple[str, str]]:
     """Name and text of each file that runs inside an image, the one with the entry last."""
-    return [(module.__name__.rpartition(".")[2], _source(module.__name__)) for module in (_torch_patcher, _image_stage)]
+    return [
+        (module.__name__.rpartition(".")[2], source_of(module.__name__)) for module in (_torch_patcher, _image_stage)
+    ]
 
 
 def code_hashes() -> dict[str, str]:
@@ -85,7 +87,8 @@ def _add(archive: tarfile.TarFile, name: str, source: t.IO[bytes], size: int) ->
     archive.addfile(member, source)
 
 
-def _source(name: str) -> str:
+def source_of(name: str) -> str:
+    """The text of a module of the collection, also where it was shipped in an archive."""
     spec = importlib.util.find_spec(name)
     loader: t.Any = spec.loader if spec else None
     text: str | None = loader.get_source(name) if loader else None

@@ -45,8 +45,11 @@ def target_of(facts: Json) -> Target:
     return Target((int(major), int(minor)), arch, python["libc"], libc_version)
 
 
-def check_base(base: str, facts: Json, plan: Json) -> list[Finding]:
-    """What makes a base image useless for a plan."""
+def check_base(base: str, facts: Json, plan: Json, needs_pip: bool = True) -> list[Finding]:
+    """What makes a base image useless for a plan.
+
+    :param needs_pip: whether the wheels are installed by the image's own pip.
+    """
     findings = []
     python = facts["python"]
     if python["implementation"] != "cpython" or python["bits"] != 64:
@@ -59,7 +62,7 @@ def check_base(base: str, facts: Json, plan: Json) -> list[Finding]:
                 _BASE,
             )
         )
-    if not facts["pip"]:
+    if needs_pip and not facts["pip"]:
         findings.append(
             Finding(
                 "base-without-pip",
@@ -262,6 +265,20 @@ def import_warnings(image: str, seen: Json) -> list[Finding]:
         )
         for module, proof in sorted(seen["imports"].items())
         if proof["state"] == "needs-library"
+    ]
+
+
+def replaced_warnings(replaced: t.Iterable[str]) -> list[Finding]:
+    """Packages of the base image that the wheelhouse put another version in place of."""
+    return [
+        Finding(
+            "distribution-replaced",
+            "the wheelhouse replaced a package of the base image: %s" % text,
+            "A wheel requires another version than the base image has",
+            "Check that nothing else in the image needs the old version",
+            "training_image_wheelhouse",
+        )
+        for text in replaced
     ]
 
 

@@ -212,19 +212,42 @@ def _packaging(part: str) -> t.Any:
     )
 
 
+class ThisPython:
+    """What a resolution asks of the Python that wheels are for: here the one that runs this file."""
+
+    def __init__(self) -> None:
+        #: What stands in place of this Python's own values in the markers of requirements.
+        self.environment: dict[str, str] = {}
+
+    def installed_version(self, name: str) -> str | None:
+        return installed_version(name)
+
+    def fits(self, candidate: dict[str, t.Any]) -> bool:
+        """Whether a wheel's tags are among those that this Python takes."""
+        tags = _packaging("tags")
+        return not tags.parse_tag(candidate["tags"]).isdisjoint(set(tags.sys_tags()))
+
+
 class Resolution:
     """Which files of the wheelhouse are needed, and what is nowhere.
 
+    :param python: what the wheels are for, if not the Python that runs this file.
     :ivar picked: wheelhouse entries by normalised name.
     :ivar unmet: findings.
     """
 
-    def __init__(self, wheels: list[dict[str, t.Any]], candidates: list[dict[str, t.Any]]) -> None:
+    def __init__(
+        self,
+        wheels: t.Sequence[dict[str, t.Any]],
+        candidates: t.Sequence[dict[str, t.Any]],
+        python: t.Any = None,
+    ) -> None:
+        self._python = python or ThisPython()
         self.picked: dict[str, dict[str, t.Any]] = {}
         self.unmet: list[dict[str, str]] = []
         self.unmet_names: set[str] = set()
         self._wheels = {normalise(wheel["name"]): wheel for wheel in wheels}
-        self._candidates = [one for one in candidates if self._fits(one)]
+        self._candidates = [one for one in candidates if self._python.fits(one)]
         self._requirement = _packaging("requirements").Requirement
         self._seen: set[str] = set()
 
@@ -239,7 +262,9 @@ class Resolution:
         except ValueError:
             # The resolver of pip passes over such lines too (old metadata); the import at the end decides.
             return
-        if requirement.marker and not any(requirement.marker.evaluate({"extra": extra}) for extra in extras):
+        if requirement.marker and not any(
+            requirement.marker.evaluate(dict(self._python.environment, extra=extra)) for extra in extras
+        ):
             return
         self._satisfy(requirement, text, wanted_by)
 
@@ -257,9 +282,13 @@ class Resolution:
         self._pick(self._newest(found), ())
         return True
 
+    def is_unmet_module(self, module: str) -> bool:
+        """Whether a module is missing because a declared requirement is."""
+        return normalise(_DISTRIBUTION_OF.get(module, module.split(".")[0])) in self.unmet_names
+
     def _satisfy(self, requirement: t.Any, text: str, wanted_by: str) -> None:
         name = normalise(requirement.name)
-        present = self._wheels[name]["version"] if name in self._wheels else installed_version(name)
+        present = self._wheels[name]["version"] if name in self._wheels else self._python.installed_version(name)
         if name in self.picked:
             present = self.picked[name]["version"]
         if present is not None and requirement.specifier.contains(present, prereleases=True):
@@ -281,11 +310,6 @@ class Resolution:
     def _newest(self, candidates: list[dict[str, t.Any]]) -> dict[str, t.Any]:
         parse = _packaging("version").Version
         return max(candidates, key=lambda one: parse(one["version"]))
-
-    @staticmethod
-    def _fits(candidate: dict[str, t.Any]) -> bool:
-        tags = _packaging("tags")
-        return not tags.parse_tag(candidate["tags"]).isdisjoint(set(tags.sys_tags()))
 
 
 def _unmet(text: str, wanted_by: str, present: str | None, offered: list[str], name: str) -> dict[str, str]:
@@ -385,7 +409,7 @@ def _complete_imports(request: dict[str, t.Any], resolution: Resolution, folder:
             if answer["ok"] or not missing or missing in absent:
                 break
             if missing.split(".")[0] in own:
-                findings.append(_module_not_in_wheel(module, missing))
+                findings.append(module_not_in_wheel(module, missing))
                 break
             known = set(resolution.picked)
             if resolution.pick_module(missing):
@@ -393,12 +417,12 @@ def _complete_imports(request: dict[str, t.Any], resolution: Resolution, folder:
                 _pip(folder, new)
                 continue
             absent.append(missing)
-            if normalise(_DISTRIBUTION_OF.get(missing, missing.split(".")[0])) not in resolution.unmet_names:
-                findings.append(_undeclared(module, missing))
+            if not resolution.is_unmet_module(missing):
+                findings.append(undeclared(module, missing))
     return findings
 
 
-def _module_not_in_wheel(module: str, missing: str) -> dict[str, str]:
+def module_not_in_wheel(module: str, missing: str) -> dict[str, str]:
     return finding(
         "module-not-in-wheel",
         "`import %s` fails: the installed wheel has no module `%s`" % (module, missing),
@@ -408,7 +432,7 @@ def _module_not_in_wheel(module: str, missing: str) -> dict[str, str]:
     )
 
 
-def _undeclared(module: str, missing: str) -> dict[str, str]:
+def undeclared(module: str, missing: str) -> dict[str, str]:
     name = _DISTRIBUTION_OF.get(missing, missing.split(".")[0])
     return finding(
         "requirement-undeclared",
@@ -445,7 +469,11 @@ def _patch_states(request: dict[str, t.Any]) -> list[dict[str, t.Any]]:
     module = request.get("run_py_import")
     if not module:
         return []
-    seen = _patcher().inspect(import_module=module, rendezvous=request["rendezvous"], prove=False)
+    return described_patches(_patcher().inspect(import_module=module, rendezvous=request["rendezvous"], prove=False))
+
+
+def described_patches(seen: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    """What the patcher saw, as the modules return it."""
     patches = []
     for name in ("run_py", "rendezvous"):
         look = seen[name]

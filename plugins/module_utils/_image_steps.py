@@ -31,10 +31,9 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._image_inspec
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import (
     DEFAULT_REGISTRY,
     Reference,
-    check_tag,
     parse_reference,
-    parse_repository,
 )
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_request import Request as _Request
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_trust import check_insecure, install_authority
 from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import ARCHITECTURES, installable_name
 
@@ -43,35 +42,15 @@ Json = t.Dict[str, t.Any]
 _IMAGE_ID = re.compile(r"\Asha256:[0-9a-f]{64}\Z")
 
 
-class Request:
+class Request(_Request):
     """What the user asked for, with the names of images taken apart.
 
     :raises Refused: where a name is wrong; everything that is wrong, together with what the controller found.
     """
 
     def __init__(self, params: t.Mapping[str, t.Any]) -> None:
-        self.params = params
-        self.findings = [Finding(**finding) for finding in params["_findings"] or []]
-        self.plan: Json = params["plan"]
-        self.plan_image: Json = params["plan"].get("image") or {}
-        self.wheels: dict[str, Json] = params["_wheels"] or {}
-        self.wheelhouse: list[Json] = params["_wheelhouse"] or []
         self.platform: str = (params["platforms"] or [""])[0]
-        self.base = self._take(_parse_base, params["base"])
-        self.target = self._take(parse_repository, params["repository"])
-        self.findings += check_tag(params["tag"])
-        if len(params["platforms"] or []) > 1:
-            self.findings.append(_too_many_platforms(params["platforms"]))
-        if self.base is None or self.target is None or check_tag(params["tag"]):
-            raise Refused(self.findings)
-        self.target.tag = params["tag"]
-
-    def _take(self, parse: t.Callable[..., t.Any], text: str) -> t.Any:
-        try:
-            return parse(text)
-        except Refused as exc:
-            self.findings += exc.findings
-            return None
+        super().__init__(params, _parse_base, _check_platforms)
 
     def connect(self) -> Engine:
         """The engine, with the credentials for the target's registry."""
@@ -145,7 +124,7 @@ def build(params: t.Mapping[str, t.Any]) -> Json:
     seen = _prove(engine, image_id, request)
     engine.tag(image_id, request.target)
     report = (stage_result("".join(lines)) or {}).get("result", {})
-    warnings = rules.import_warnings(str(request.target), seen) + _replaced_warnings(report)
+    warnings = rules.import_warnings(str(request.target), seen) + rules.replaced_warnings(report.get("replaced", []))
     return {"image_id": image_id, "patches": seen["patches"], "warnings": [finding.as_dict() for finding in warnings]}
 
 
@@ -424,20 +403,10 @@ def _stage_report(answer: Json | None, request: Request, lines: list[str], code:
     if not answer["ok"]:
         raise Refused([Finding(**finding) for finding in answer["findings"]])
     report: Json = answer["result"]
-    return {"report": report, "warnings": [finding.as_dict() for finding in _replaced_warnings(report)]}
-
-
-def _replaced_warnings(report: Json) -> list[Finding]:
-    return [
-        Finding(
-            "distribution-replaced",
-            "the wheelhouse replaced a package of the base image: %s" % text,
-            "A wheel requires another version than the base image has",
-            "Check that nothing else in the image needs the old version",
-            "training_image_wheelhouse",
-        )
-        for text in report.get("replaced", [])
-    ]
+    return {
+        "report": report,
+        "warnings": [finding.as_dict() for finding in rules.replaced_warnings(report.get("replaced", []))],
+    }
 
 
 def _trigger_warnings(base: Json) -> list[Finding]:
@@ -489,14 +458,18 @@ def _base_changed(name: str, identity: str) -> Finding:
     )
 
 
-def _too_many_platforms(platforms: list[str]) -> Finding:
-    return Finding(
-        "platforms-too-many",
-        "%d platforms are asked for: %s" % (len(platforms), ", ".join(platforms)),
-        "The Docker engine's own builder makes an image for one platform at a time",
-        "Name one, and run once for each",
-        "training_image_platforms",
-    )
+def _check_platforms(platforms: list[str]) -> list[Finding]:
+    if len(platforms) < 2:
+        return []
+    return [
+        Finding(
+            "platforms-too-many",
+            "%d platforms are asked for: %s" % (len(platforms), ", ".join(platforms)),
+            "The Docker engine's own builder makes an image for one platform at a time",
+            "Name one, and run once for each, or use the builder registry",
+            "training_image_platforms",
+        )
+    ]
 
 
 def _authority_elsewhere() -> Finding:

@@ -1310,6 +1310,7 @@ def apply(
     import_module: str = DEFAULT_MODULE,
     rendezvous: str = "auto",
     check: bool = False,
+    prove: bool = True,
 ) -> Json:
     """Brings both files to what is wanted.
 
@@ -1318,6 +1319,7 @@ def apply(
     :param import_module: the module that run.py is to import.
     :param rendezvous: C(auto) puts the second patch in where this torch needs it; C(never) takes it out.
     :param check: only say what would be done.
+    :param prove: refuse where the module cannot be imported; not for files that another machine will run.
     :returns: see the documentation of the module C(torch_patch); what C(errors) has are reasons why nothing was done.
     """
     result = _result(state, import_module)
@@ -1325,7 +1327,7 @@ def apply(
         _check_request(import_module, rendezvous, state)
         torch = find_torch(torch_path)
         _note_torch(result, torch)
-        _look_ahead(result, torch, state, import_module, rendezvous, _beside(torch_path, torch))
+        _look_ahead(result, torch, state, import_module, rendezvous, _beside(torch_path, torch), prove)
         if check:
             _bring(result, torch, state, import_module, rendezvous, write=False)
         else:
@@ -1350,12 +1352,14 @@ def _unexpected(exc: OSError) -> dict[str, str]:
     )
 
 
-def _look_ahead(result: Json, torch: Torch, state: str, module: str, rendezvous: str, beside: str | None) -> None:
+def _look_ahead(
+    result: Json, torch: Torch, state: str, module: str, rendezvous: str, beside: str | None, prove: bool
+) -> None:
     """Everything that can be refused without touching anything, all of it at once."""
     reasons: list[dict[str, str]] = []
     changes, stale = _plan(result, torch, state, module, rendezvous, reasons)
     reasons.extend(obstacles(changes, stale))
-    if state == "present":
+    if state == "present" and prove:
         result["import"] = prove_import(module, beside)
         if not result["import"]["ok"]:
             reasons.append(import_finding(result["import"], torch.path))

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: may change at any time.
+
+"""Writes the changes as a layer: one tar archive, sorted, with fixed times, so that equal changes give equal bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import typing as t
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_changes import Changes, Put
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_index import Entry
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_pack import Packer
+
+_PIECE = 1024 * 1024
+_XATTR = "SCHILY.xattr."
+
+
+class Layer(t.NamedTuple):
+    """A written layer: digest and size of its packed bytes, digest of its unpacked ones, what is in it."""
+
+    digest: str
+    size: int
+    diff_id: str
+    paths: list[str]
+
+
+def write_layer(changes: Changes, stream: t.IO[bytes]) -> Layer:
+    """Write the changes, packed, to a stream."""
+    writer = _Writer(stream)
+    members = _members(changes)
+    for name in sorted(members):
+        entry, data = members[name]
+        writer.add(name, entry, data)
+    return writer.close(sorted(changes.files) + ["-" + path for path in sorted(changes.removed | changes.emptied)])
+
+
+def _members(changes: Changes) -> dict[str, tuple[Entry, bytes | str | None]]:
+    """Entries of the archive by their names."""
+    members: dict[str, tuple[Entry, bytes | str | None]] = {}
+    mark = Entry("f", 0o644, 0, 0, changes.mtime, 0)
+    for path, entry in changes.folders.items():
+        if not (path in changes.removed or path in changes.files):
+            members[path.lstrip("/")] = (entry, None)
+    for path, put in changes.files.items():
+        members[path.lstrip("/")] = (put.entry, put.data)
+    for path in changes.emptied:
+        if path not in changes.removed:
+            members["%s/.wh..wh..opq" % path.lstrip("/")] = (mark, b"")
+    for path in changes.removed:
+        folder, dummy, name = path.lstrip("/").rpartition("/")
+        members["%s.wh.%s" % (folder + "/" if folder else "", name)] = (mark, b"")
+    return members
+
+
+class _Writer:
+    def __init__(self, stream: t.IO[bytes]) -> None:
+        self._packer = Packer(stream)
+        self._unpacked = hashlib.sha256()
+
+    def add(self, name: str, entry: Entry, data: bytes | str | None) -> None:
+        info = tarfile.TarInfo(name + ("/" if data is None else ""))
+        info.type = tarfile.DIRTYPE if data is None else tarfile.REGTYPE
+        info.mode, info.uid, info.gid, info.mtime = entry.mode, entry.uid, entry.gid, entry.mtime
+        info.size = 0 if data is None else entry.size
+        info.pax_headers = {_XATTR + key: value for key, value in sorted(entry.xattrs.items())}
+        self._write(info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        if data is None:
+            return
+        if isinstance(data, bytes):
+            self._write(data)
+        else:
+            with open(data, "rb") as source:
+                for piece in iter(lambda: source.read(_PIECE), b""):
+                    self._write(piece)
+        self._write(bytes(-info.size % 512))
+
+    def _write(self, data: bytes) -> None:
+        if data:
+            self._unpacked.update(data)
+            self._packer.write(data)
+
+    def close(self, paths: list[str]) -> Layer:
+        self._write(bytes(1024))
+        digest, size = self._packer.close()
+        return Layer(digest, size, "sha256:" + self._unpacked.hexdigest(), paths)
+
+
+__all__ = ["Layer", "Put", "write_layer"]
