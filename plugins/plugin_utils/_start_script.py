@@ -13,7 +13,6 @@ did and then starts from the user's own text, so that a second run gives the sam
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 import typing as t
 
@@ -41,6 +40,7 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script
     restore_commented,
     split_block,
 )
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_endings import Endings, with_endings
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_env import (
     Environment,
     block_anchor,
@@ -118,15 +118,21 @@ def adapt_script(text: str, plan: t.Mapping[str, t.Any], *, where: str = "script
 
 def _adapt(raw: bytes, plan: t.Mapping[str, t.Any], options: Options, where: str) -> ScriptResult:
     _check_options(options, plan)
-    endings = _Endings(raw)
+    endings = Endings(raw)
     warnings = _check_file(raw, options, where, endings)
     check_syntax(_decode(endings.unix), where)
-    work = _Adaptation(endings.unix, plan, options, where)
+    converts = endings.windows and options.state == "present" and options.crlf == "convert"
+    work = _Adaptation(endings.unix, plan, options, where, endings.described() if converts else "")
     result = work.run()
     _check_result(result, where)
     corrections = work.corrections
-    if endings.windows and options.state == "present" and options.crlf == "convert":
+    if converts:
         corrections = [say.crlf_converted(where, endings.first_line()), *corrections]
+    elif options.state == "absent" and work.endings and not endings.windows:
+        given_back = with_endings(result, work.endings)
+        if given_back is None:
+            warnings.append(say.endings_not_known(where))
+        result = result if given_back is None else given_back
     else:
         result = endings.restore(result)
     shown = [_printable(finding) for finding in corrections]
@@ -165,7 +171,7 @@ def _check_options(options: Options, plan: t.Mapping[str, t.Any]) -> None:
         raise Refused(findings)
 
 
-def _check_file(raw: bytes, options: Options, where: str, endings: _Endings) -> list[Finding]:
+def _check_file(raw: bytes, options: Options, where: str, endings: Endings) -> list[Finding]:
     if not raw.strip():
         raise Refused(say.empty(where))
     if len(raw) > LARGEST:
@@ -188,37 +194,6 @@ def _check_result(raw: bytes, where: str) -> None:
         raise Refused(say.result_broken(where, exc.findings[0].what)) from exc
 
 
-class _Endings:
-    """The line endings of a file: worked on as Unix ones, and given back where they are to be kept."""
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-        self.windows = b"\r\n" in raw
-        self.unix = raw.replace(b"\r\n", b"\n")
-
-    def first_line(self) -> int:
-        return self.raw.count(b"\n", 0, self.raw.index(b"\r\n")) + 1
-
-    def restore(self, changed: bytes) -> bytes:
-        if not self.windows:
-            return changed
-        if changed == self.unix:
-            return self.raw
-        if self.raw.count(b"\n") == self.raw.count(b"\r\n"):
-            return changed.replace(b"\n", b"\r\n")
-        return self._restore_mixed(changed)
-
-    def _restore_mixed(self, changed: bytes) -> bytes:
-        """Each line that stayed keeps its own ending; new lines get the Windows one."""
-        old = self.raw.splitlines(keepends=True)
-        plain = [line.replace(b"\r\n", b"\n") for line in old]
-        new = changed.splitlines(keepends=True)
-        out = [line.replace(b"\n", b"\r\n") for line in new]
-        for block in difflib.SequenceMatcher(None, plain, new, autojunk=False).get_matching_blocks():
-            out[block.b : block.b + block.size] = old[block.a : block.a + block.size]
-        return b"".join(out)
-
-
 def apply_edits(raw: bytes, edits: t.Iterable[Edit]) -> bytes:
     """Make all replacements; of several at one offset the first one comes first."""
     numbered = sorted(enumerate(edits), key=lambda item: (item[1][0], item[0]), reverse=True)
@@ -230,7 +205,9 @@ def apply_edits(raw: bytes, edits: t.Iterable[Edit]) -> bytes:
 class _Adaptation:
     """One script on its way; the user's own text is C(own), C(before) is what an earlier run recorded."""
 
-    def __init__(self, raw: bytes, plan: t.Mapping[str, t.Any], options: Options, where: str) -> None:
+    def __init__(
+        self, raw: bytes, plan: t.Mapping[str, t.Any], options: Options, where: str, endings: str = ""
+    ) -> None:
         self.options = options
         self.where = where
         self.framework = str(plan.get("framework", "pytorch"))
@@ -248,6 +225,8 @@ class _Adaptation:
         self.raw = raw
         self.block: Found = split_block(raw, where)
         self.before = frozenset(self.block.records)
+        # What they were at the first conversion; an editor on Windows may have brought some of them back since.
+        self.endings = self.block.endings or endings
 
     def _wanted_flags(self, plan_flags: t.Mapping[str, t.Any]) -> dict[str, str]:
         wanted = {name: str(value) for name, value in plan_flags.items()}
@@ -424,9 +403,11 @@ class _Adaptation:
             self.warnings.append(say.taskd_own_manager(self._at(taskd.own_manager())))
         # The manager inherits what stands before it.
         commands = environment.commands() + ttp_commands(environment, self.ttp_port) + taskd.commands()
-        if not commands and not self.records:
+        if not commands and not self.records and not self.endings:
             return
         anchor = block_anchor(source, launches)
+        if anchor is None and not commands and not self.records:
+            return
         if anchor is None:
             self.refusals.append(say.no_place(self._at(launches[0][0].line)))
             return
@@ -436,7 +417,9 @@ class _Adaptation:
         self._tell_unset(environment, anchor)
         self.refusals.extend(say.taskd_preload_lost(self._at(line)) for line in taskd.lost_preloads(anchor))
         # First in the list: of several edits at this offset the block has to come before the others.
-        self.edits.insert(0, (start, start, render_block(source.indent(anchor.start_byte), self.records, commands)))
+        self.edits.insert(
+            0, (start, start, render_block(source.indent(anchor.start_byte), self.records, commands, self.endings))
+        )
 
     def _tell_unset(self, environment: Environment, anchor: Node) -> None:
         """A value that the block takes away is told; one that comes behind the block cannot be taken away."""

@@ -11,6 +11,7 @@ The record stands in the block as comments, so that taking it all out again need
     # BEGIN mindcluster.recovery
     # added: DISTRIBUTED_ARGS#1 --max_restarts --monitor_interval
     # changed: HCCL_ASYNC_ERROR_HANDLING#1 from "1"
+    # line endings: were CRLF
     export HCCL_OP_RETRY_ENABLE="L0:0, L1:1, L2:1"
     # END mindcluster.recovery
 
@@ -32,6 +33,7 @@ TAKEN_OUT = b"# taken out by mindcluster.recovery: "
 
 _MARKER = re.compile(rb"^[ \t]*(# (?:BEGIN|END) mindcluster\.recovery)[ \t]*\r?\n?", re.MULTILINE)
 _ADDED = re.compile(r"# added: (\S+#[1-9]\d{0,5})((?: --\S+)+)\Z")
+_ENDINGS = re.compile(r"# line endings: were (.+)\Z")
 _CHANGED = re.compile(r"# changed: (\S+#[1-9]\d{0,5})(?: (--[^\s#]+)(?:#([1-9]\d{0,5}))?)? from (\".*\")\Z")
 
 
@@ -85,12 +87,14 @@ class Found:
     """A script without its block, and what the block said.
 
     :ivar line: line where the block began, 0 where there is none.
+    :ivar endings: what the line endings were before they were converted; empty where they were not.
     """
 
     raw: bytes
     records: list[Record]
     line: int = 0
     lines: int = 0
+    endings: str = ""
 
     def user_line(self, line: int) -> int:
         """A line of the script without block as the line of the script with it."""
@@ -111,15 +115,18 @@ def split_block(raw: bytes, where: str) -> Found:
         raise Refused(_broken_block(where, lines))
     start, end = markers[0].start(), markers[1].end()
     inside = raw[markers[0].end() : markers[1].start()].decode("utf-8", "surrogateescape")
-    records = [record for line in inside.split("\n") for record in parse_records(line.strip())]
+    remarks = [line.strip() for line in inside.split("\n")]
+    records = [record for line in remarks for record in parse_records(line)]
+    endings = [match.group(1) for match in map(_ENDINGS.match, remarks) if match]
     first = raw.count(b"\n", 0, start) + 1
-    return Found(raw[:start] + raw[end:], records, first, raw.count(b"\n", start, end))
+    return Found(raw[:start] + raw[end:], records, first, raw.count(b"\n", start, end), "".join(endings[:1]))
 
 
-def render_block(indent: bytes, records: list[Record], commands: list[str]) -> bytes:
+def render_block(indent: bytes, records: list[Record], commands: list[str], endings: str = "") -> bytes:
     lines = [
         BEGIN,
         *(to_bytes(line) for line in record_lines(records)),
+        *([to_bytes("# line endings: were %s" % endings)] if endings else []),
         *(to_bytes(command) for command in commands),
         END,
     ]

@@ -119,6 +119,16 @@ def crlf_converted(where: str, line: int) -> Finding:
     )
 
 
+def endings_not_known(where: str) -> Finding:
+    return Finding(
+        "endings-not-known",
+        "It had Windows and Unix line endings in many places, and has Unix ones alone now",
+        "Only where nearly all lines ended alike does the block record it",
+        "Take the file from your backup or from git where the bytes matter",
+        where,
+    )
+
+
 def crlf_kept(where: str, line: int) -> Finding:
     return Finding(
         "crlf-kept",

@@ -218,7 +218,9 @@ def test_crlf_is_converted_and_told(fixture_text, pytorch_plan, run_script):
     result = adapt_script(text, pytorch_plan)
     assert "\r" not in result.text
     assert codes(result.corrections)[0] == "crlf-converted"
-    assert result.text == adapt_script(fixture_text("local_world_size.sh"), pytorch_plan).text
+    assert result.text.count("# line endings: were CRLF\n") == 1
+    unix = adapt_script(fixture_text("local_world_size.sh"), pytorch_plan).text
+    assert result.text.replace("# line endings: were CRLF\n", "") == unix
     pod = {"WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8", "RANK": "0", "MASTER_ADDR": "a", "MASTER_PORT": "1"}
     assert len(run_script(result.text, pod, ["/code"])) == 1
 
@@ -435,3 +437,22 @@ def test_adapted_script_is_never_worse_than_the_original(pytorch_plan, fixture_t
     text = adapt_script(fixture_text("no_variable.sh"), pytorch_plan).text
     done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("first", ["\r\n", "\n"], ids=["every line", "all but one"])
+def test_converted_line_endings_come_back(fixture_text, pytorch_plan, first):
+    text = fixture_text("several_lines.sh").replace("\n", first, 1)
+    text = text[: text.index("\n") + 1] + text[text.index("\n") + 1 :].replace("\n", "\r\n")
+    once = adapt_script(text, pytorch_plan).text
+    assert "\r" not in once
+    assert adapt_script(once, pytorch_plan).text == once
+    assert adapt_script(once, pytorch_plan, state="absent").text == text
+
+
+def test_line_endings_without_a_rule_are_told(fixture_text, pytorch_plan):
+    lines = fixture_text("several_lines.sh").split("\n") + ["# 行"] * 80
+    text = "".join(line + ("\r\n" if number % 2 else "\n") for number, line in enumerate(lines))
+    once = adapt_script(text, pytorch_plan).text
+    back = adapt_script(once, pytorch_plan, state="absent")
+    assert back.text == text.replace("\r\n", "\n")
+    assert codes(back.warnings) == ["endings-not-known"]
