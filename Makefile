@@ -9,6 +9,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 DELIVERY ?= gitops
 MOLECULE_JOBS ?= 1
 RUNS ?= 10
+BOM ?= build/bom
 
 SANDBOX := tests/sandbox/sandbox.py
 GATES := .venv/bin/python tests/gates/gates.py
@@ -21,7 +22,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check docs docs-check clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check bom docs docs-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +73,12 @@ bench-nodes: setup ## label 5,000 Nodes in every way and compare
 
 bench-check: env ## check 1,000 manifests and compare with kubernetes_validate
 	$(call timed,bench-check,.venv/bin/python tests/bench/job_check.py)
+
+bom: env ## list every wheel, image, collection and Python package that a site has to bring: INVENTORY=folder; PACKAGES, PLATFORM, PYTHON_VERSION
+	@test -n "$(INVENTORY)" || { echo "Say which site: make bom INVENTORY=/path/to/inventory" >&2; exit 2; }
+	$(call timed,bom,.venv/bin/ansible-playbook -i "$(INVENTORY)" mindcluster.recovery.bom -e bill_of_materials_dir="$(BOM)" \
+		$(if $(PACKAGES),-e bill_of_materials_packages="$(PACKAGES)") $(if $(PLATFORM),-e bill_of_materials_platform=$(PLATFORM)) \
+		$(if $(PYTHON_VERSION),-e bill_of_materials_python_version=$(PYTHON_VERSION)))
 
 docs: env ## build the documentation site into build/docs/html
 	$(call timed,docs,.venv/bin/python docs/site/build.py)
