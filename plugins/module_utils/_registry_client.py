@@ -113,14 +113,7 @@ class Registry:
 
     def has_blob(self, repository: str, digest: str) -> bool:
         """Whether a blob is in a repository."""
-        answer = self._session.call(
-            "HEAD",
-            "%s/blobs/%s" % (repository, digest),
-            "look for the blob %s of %s" % (digest, repository),
-            rights((repository, "pull")),
-            expect=(200, 404),
-        )
-        return answer.status == 200
+        return uploads.has_blob(self._session, repository, digest)
 
     def open_blob(self, repository: str, digest: str, size: int) -> BlobReader:
         """A blob as a stream. Use it in a C(with) statement; it may be left before its end."""

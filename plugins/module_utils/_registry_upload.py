@@ -4,7 +4,7 @@
 
 # PRIVATE to the collection: may change at any time.
 
-"""Sending a blob: in one stream, which goes on from where the registry says it got to where a connection broke off.
+"""Looking for a blob and sending it: in one stream, which goes on at the registry's count where a connection broke off.
 
 See U(https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-blobs).
 """
@@ -46,6 +46,12 @@ class _Part:
             left -= len(data)
             if left <= 0:
                 return
+        raise errors.error(
+            "digest",
+            "what is to be sent ended after %d of %d bytes" % (self._length - left, self._length),
+            "",
+            remedy="Run again; leave the files alone that are being sent",
+        )
 
 
 class Upload:
@@ -65,6 +71,7 @@ class Upload:
         self._location = ""
         self._sent = 0
         self._resumed = False
+        self._committed = False
         self._longest_part = size
 
     def run(self) -> None:
@@ -80,11 +87,14 @@ class Upload:
                 self._commit()
                 return
             except errors.RegistryError as exc:
-                if self._sent - before >= PIECE:
-                    failures = 0
                 failures += 1
                 if failures >= self._session.policy.attempts or not self._recover(exc, failures):
                     raise exc.final(failures) from None
+            if self._committed and has_blob(self._session, self._repository, self._digest):
+                # Only the answer was lost.
+                return
+            if self._sent - before >= PIECE:
+                failures = 0
 
     def _send(self) -> None:
         """Everything that the last request of the upload will not carry."""
@@ -110,6 +120,7 @@ class Upload:
 
     def _commit(self) -> None:
         joint = "&" if "?" in self._location else "?"
+        self._committed = True
         body = b"".join(self._source(0)) if self._size <= SMALL else b""
         answer = self._call(
             "PUT",
@@ -142,12 +153,12 @@ class Upload:
             self._longest_part = CHUNK
             self._location = ""
             return True
-        if exc.kind == "digest" and self._resumed:
-            # The registry may have miscounted what it had when the connection broke off.
+        # What broke off may have been miscounted, and an upload that is unknown be known to another server of it.
+        lost = exc.kind == "missing" and self._location
+        if lost or (exc.kind == "digest" and self._resumed):
+            self._session.policy.pause(failures, None)
             self._location = ""
             return True
-        if exc.status == 401 and self._location:
-            return failures == 1
         if not self._session.worth_another(exc):
             return False
         self._session.policy.pause(failures, exc.retry_after)
@@ -184,6 +195,18 @@ class Upload:
 
     def _call(self, method: str, url: str, **options: t.Any) -> Answer:
         return self._session.call(method, url, self._doing, self._rights, **options)
+
+
+def has_blob(session: Session, repository: str, digest: str) -> bool:
+    """Whether a blob is in a repository."""
+    answer = session.call(
+        "HEAD",
+        "%s/blobs/%s" % (repository, digest),
+        "look for the blob %s of %s" % (digest, repository),
+        rights((repository, "pull")),
+        expect=(200, 404),
+    )
+    return answer.status == 200
 
 
 def from_bytes(data: bytes) -> Source:
