@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
 
 
 def choose(_app: Sphinx, pagename: str, _template: str, context: dict[str, t.Any], _doctree: t.Any) -> None:
-    if pagename.startswith("zh/"):
+    if pagename.startswith("zh/") or pagename.endswith(".zh-CN"):
         context["language"] = "zh-CN"
 
 

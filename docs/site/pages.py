@@ -19,9 +19,9 @@ DOCS = CHECKOUT / "docs"
 
 # The order in which people read; a page of docs/ that is not named here comes after its part's others.
 PARTS: dict[str, tuple[str, ...]] = {
-    "Use it": ("getting-started", "flow", "gitops", "air-gapped", "migrating", "troubleshooting"),
+    "Use it": ("getting-started", "flow", "gitops", "air-gapped", "migrating", "life-cycle", "troubleshooting"),
     "Look it up": ("variables", "plugins/index", "releases", "torch-patches"),
-    "中文": ("zh/getting-started",),
+    "中文": ("zh/getting-started", "life-cycle.zh-CN"),
     "How it is made": ("architecture",),
 }
 TITLES = {"plugins/index": "Modules, filters and roles"}
@@ -71,7 +71,8 @@ def _relinked(text: str, name: Path, known: set[str], problems: list[str]) -> st
             return match[0]
         if str(_in_docs(there)) in known or there.suffix == ".svg":
             return match[0]
-        return f"{opening}{_repository()}/blob/main/{there.relative_to(CHECKOUT)}{anchor}{closing}"
+        kind = "tree" if there.is_dir() else "blob"
+        return f"{opening}{_repository()}/{kind}/main/{there.relative_to(CHECKOUT)}{anchor}{closing}"
 
     pieces, last = [], 0
     for fence in _FENCE.finditer(text):

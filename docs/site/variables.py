@@ -38,13 +38,14 @@ def page() -> str:
     parts = [_HEAD]
     for role in order:
         specs = yaml.safe_load(roles[role].read_text(encoding="utf-8"))["argument_specs"]
-        parts.append(_role(role, specs["main"]))
+        parts.append(_role(role, specs))
     return "\n".join(parts)
 
 
-def _role(role: str, spec: Json) -> str:
-    options = spec.get("options") or {}
-    lines = [f"## {role}", "", f"{_text(spec.get('short_description', ''))}.", ""]
+def _role(role: str, specs: Json) -> str:
+    """A role with the variables of all its entry points, each once."""
+    options = {name: option for spec in specs.values() for name, option in (spec.get("options") or {}).items()}
+    lines = [f"## {role}", "", f"{_text(specs['main'].get('short_description', ''))}.", ""]
     for name, option in options.items():
         lines += _option(name, option, "###")
     return "\n".join(lines)
