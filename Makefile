@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14 /usr/bin/python3; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 DELIVERY ?= gitops
+BUILDER ?= docker
 MOLECULE_JOBS ?= 1
 RUNS ?= 10
 BOM ?= build/bom
@@ -27,7 +28,7 @@ endif
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  DELIVERY=gitops|apply chooses what the demo shows."
+	@echo "  DELIVERY=gitops|apply chooses what the demo shows, BUILDER=docker|registry what builds its image."
 
 env: ## make .venv with all that the controller needs, this collection linked in it
 	$(call timed,env,$(PYTHON) $(SANDBOX) venv)
@@ -39,7 +40,7 @@ setup:
 	@$(MAKE) --no-print-directory --jobs=2 env prepare
 
 demo: env ## run the main job for real on this machine; run it again and nothing changes
-	$(call timed,demo,DELIVERY=$(DELIVERY) examples/demo/run.sh)
+	$(call timed,demo,DELIVERY=$(DELIVERY) BUILDER=$(BUILDER) examples/demo/run.sh)
 
 demo-down: ## end what the demo left running; its site and data stay
 	$(call timed,demo-down,$(PYTHON) $(SANDBOX) down --state "$(DEMO_STATE)")

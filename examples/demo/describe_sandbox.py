@@ -18,17 +18,20 @@ import yaml
 def main() -> None:
     wheels = Path(os.environ["SANDBOX_WHEELS"])
     catalogue = json.loads((wheels / "wheels.json").read_text(encoding="utf-8"))
-    delivery = sys.argv[1]
+    delivery, builder = sys.argv[1:3]
     variables = {
         "recovery_plan_arch": platform.machine(),
-        "training_image_base": os.environ["SANDBOX_BASE_TORCH26"],
+        "training_image_builder": builder,
         "training_image_repository": "%s/training/llama2" % os.environ["SANDBOX_REGISTRY"],
         "training_image_wheels": {name: catalogue[name] for name in ("mindx_elastic", "mindio_ttp")},
         "training_image_wheelhouse": str(wheels / "wheelhouse"),
-        "training_image_pull": "never",
         "training_job_delivery": delivery,
         "npu_node_delivery": delivery,
     }
+    if builder == "docker":
+        variables.update(training_image_base=os.environ["SANDBOX_BASE_TORCH26"], training_image_pull="never")
+    else:
+        variables["training_image_base"] = "%s/base/torch26:1" % os.environ["SANDBOX_REGISTRY"]
     if delivery == "apply":
         variables["training_job_kubeconfig"] = os.environ["KUBECONFIG"]
         variables["npu_node_kubeconfig"] = os.environ["KUBECONFIG"]

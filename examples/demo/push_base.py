@@ -12,12 +12,10 @@ not sent again.
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
-import os
+import platform
 import sys
-import tempfile
 from pathlib import Path
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import parse_reference
@@ -29,67 +27,46 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_cli
 )
 
 CREATED = "2026-01-01T00:00:00Z"
-TYPES = {
+MEDIA_TYPES = {
     "docker": (
         DOCKER_MANIFEST,
         "application/vnd.docker.container.image.v1+json",
-        "application/vnd.docker.image.rootfs.diff.tar.gzip",
+        "application/vnd.docker.image.rootfs.diff.tar",
     ),
-    "oci": (
-        OCI_MANIFEST,
-        "application/vnd.oci.image.config.v1+json",
-        "application/vnd.oci.image.layer.v1.tar+gzip",
-    ),
+    "oci": (OCI_MANIFEST, "application/vnd.oci.image.config.v1+json", "application/vnd.oci.image.layer.v1.tar"),
 }
 
 
-def packed(tar: Path) -> tuple[Path, str]:
-    """The tar packed with gzip beside itself, made once, and the digest of the unpacked bytes."""
-    target, note = Path(f"{tar}.gz"), Path(f"{tar}.gz.diff-id")
-    if target.exists() and note.exists():
-        return target, note.read_text(encoding="ascii")
-    digest = hashlib.sha256()
-    with (
-        tempfile.NamedTemporaryFile(dir=tar.parent, delete=False) as draft,
-        open(tar, "rb") as source,
-        gzip.GzipFile("", "wb", 1, draft, 0) as stream,
-    ):
-        while piece := source.read(1 << 20):
-            digest.update(piece)
-            stream.write(piece)
-    note.write_text(f"sha256:{digest.hexdigest()}", encoding="ascii")
-    os.replace(draft.name, target)
-    return target, note.read_text(encoding="ascii")
-
-
-def push(tar: Path, name: str, kind: str = "docker", architecture: str = "amd64", **settings: object) -> str:
-    """Push the tar as an image of one layer.
+def push(tar: Path, name: str, kind: str, architecture: str, settings: dict[str, object]) -> str:
+    """Push the tar as it is, as an image of one layer.
 
     :param settings: of the image's configuration, such as C(Env).
     :returns: the image's digest.
     """
-    reference = parse_reference(name, "base")
+    reference = parse_reference(name, "NAME")
     registry = Registry(reference.registry)
-    layer, diff_id = packed(tar)
-    manifest_type, config_type, layer_type = TYPES[kind]
+    with open(tar, "rb") as stream:
+        layer = "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
     config = json.dumps(
         {
             "created": CREATED,
             "architecture": architecture,
             "os": "linux",
             "config": settings,
-            "rootfs": {"type": "layers", "diff_ids": [diff_id]},
+            "rootfs": {"type": "layers", "diff_ids": [layer]},
             "history": [{"created": CREATED, "created_by": "a file tree of Debian's packages"}],
         }
     ).encode()
-    with open(layer, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    blobs = [("sha256:" + digest, layer.stat().st_size, str(layer), layer_type)]
-    blobs.append(("sha256:" + hashlib.sha256(config).hexdigest(), len(config), config, config_type))
-    for blob_digest, size, data, _type in blobs:
-        registry.upload_blob(reference.path, data, blob_digest, size)
-    layers, configs = [{"mediaType": kind, "digest": blob, "size": size} for blob, size, _data, kind in blobs]
-    manifest = {"schemaVersion": 2, "mediaType": manifest_type, "config": configs, "layers": [layers]}
+    config_digest = "sha256:" + hashlib.sha256(config).hexdigest()
+    registry.upload_blob(reference.path, tar, layer, tar.stat().st_size)
+    registry.upload_blob(reference.path, config, config_digest, len(config))
+    manifest_type, config_type, layer_type = MEDIA_TYPES[kind]
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": manifest_type,
+        "config": {"mediaType": config_type, "digest": config_digest, "size": len(config)},
+        "layers": [{"mediaType": layer_type, "digest": layer, "size": tar.stat().st_size}],
+    }
     return registry.put_manifest(reference.path, reference.tag, manifest_type, json.dumps(manifest).encode())
 
 
@@ -97,10 +74,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Put a base image of the cache into a registry without an engine")
     parser.add_argument("tar", type=Path)
     parser.add_argument("name", help="REGISTRY/REPOSITORY:TAG")
-    parser.add_argument("--kind", choices=sorted(TYPES), default="docker")
+    parser.add_argument("--kind", choices=sorted(MEDIA_TYPES), default="docker")
+    parser.add_argument("--architecture", default={"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine()))
+    parser.add_argument("--settings", type=json.loads, default={}, help="of its configuration, as JSON")
     options = parser.parse_args()
     try:
-        print(push(options.tar, options.name, options.kind))
+        print(push(options.tar, options.name, options.kind, options.architecture, options.settings))
     except RegistryError as exc:
         print(exc, file=sys.stderr)
         return 1

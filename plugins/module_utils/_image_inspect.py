@@ -65,13 +65,25 @@ def look_into(params: t.Mapping[str, t.Any]) -> Json:
         params["docker_host"] or "",
     )
     image = _fetch(engine, name, params["pull"], params["platform"] or "")
-    labels = dict((image.get("Config") or {}).get("Labels") or {})
-    inputs = inputs_of.built_from(labels)
+
+    def see(expected: Json, python: str) -> Json:
+        request = dict(stage_request(expected), distributions=expected.get("wheels") or [])
+        return run_stage(engine, image["Id"], params["image"], python, "inspect", request, params["platform"] or "")
+
+    return judge(name, image, params, see)
+
+
+def judge(name: Reference, image: Json, params: t.Mapping[str, t.Any], see: t.Callable[[Json, str], Json]) -> Json:
+    """What an image shows, held against what a plan or its own labels ask for.
+
+    :param image: as an engine describes it.
+    :param see: looks into it, told what to expect and with which Python.
+    :raises Refused: with a plan, where something has not landed.
+    """
+    inputs = inputs_of.built_from(dict((image.get("Config") or {}).get("Labels") or {}))
     plan: Json | None = params["plan"]
     expected: Json = (plan or {}).get("image") or (inputs or {}).get("plan") or _UNKNOWN
-    python = params["python"] or (inputs or {}).get("python") or "python3"
-    request = dict(stage_request(expected), distributions=expected.get("wheels") or [])
-    seen = run_stage(engine, image["Id"], params["image"], python, "inspect", request, params["platform"] or "")
+    seen = see(expected, params["python"] or (inputs or {}).get("python") or "python3")
     missing = rules.check_landed(params["image"], seen, expected)
     if plan is not None:
         missing += _check_plan(params["image"], seen, plan)

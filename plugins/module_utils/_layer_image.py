@@ -140,6 +140,10 @@ def check_manifest(name: str, manifest: Document) -> None:
         )
 
 
+# What engines call the architectures of plans.
+_ENGINE_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
 # --- platforms --------------------------------------------------------------------------------------------------------
 
 
@@ -152,6 +156,11 @@ def platforms_of(index: Json) -> dict[str, Json]:
         if platform.get("os") not in (None, "unknown"):
             found.setdefault("/".join(str(part) for part in parts if part), descriptor)
     return found
+
+
+def engine_name(arch: t.Any) -> str:
+    """The platform of a plan's architecture; empty where the plan names none."""
+    return "linux/" + _ENGINE_NAMES[arch] if arch in _ENGINE_NAMES else ""
 
 
 def choose_platform(wanted: str, offered: t.Iterable[str]) -> str | None:

@@ -36,6 +36,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_image 
     Image,
     Made,
     choose_platform,
+    engine_name,
     index_kind,
     is_index,
     load,
@@ -50,9 +51,6 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_cli
 from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import ARCHITECTURES
 
 Json = t.Dict[str, t.Any]
-
-# What engines call the architectures of plans.
-_ENGINE_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class Request(_Request):
@@ -72,8 +70,7 @@ class Request(_Request):
 
     def wanted(self) -> list[str]:
         """Platforms to build; an empty name where the plan does not say and the base image decides."""
-        arch = self.plan.get("arch")
-        return self.platforms or ["linux/" + _ENGINE_NAMES[arch] if arch in _ENGINE_NAMES else ""]
+        return self.platforms or [engine_name(self.plan.get("arch"))]
 
     def order(self) -> Order:
         return Order(self.plan, self.wheels, self.wheelhouse, self.params["python"])

@@ -14,6 +14,7 @@ author:
   - mindcluster.recovery contributors (@mindcluster)
 description:
   - Runs an inspector in a container of the image that has no network and cannot write, and removes the container.
+    With V(none) as O(engine) nothing is run and nothing pulled, the files are read out of the layers in the registry.
   - Says for each patch where it is, in which state, and how it was recognised, which is by the syntax tree of the
     file. Says whether the modules that the job needs can be imported, by importing them. Says which torch and which
     Python it is.
@@ -30,6 +31,7 @@ attributes:
     support: full
 extends_documentation_fragment:
   - mindcluster.recovery._image
+  - mindcluster.recovery._registry
   - mindcluster.recovery._attributes
   - mindcluster.recovery._attributes.actiongroup_recovery
 options:
@@ -43,6 +45,19 @@ options:
       - Without it the labels of an image that this collection built say what it has to show, and RV(landed) and
         RV(missing) tell whether it does. In any other image the patches of release 7.2.RC1 are looked for.
     type: dict
+  engine:
+    description:
+      - With V(docker) the image is looked at in the engine. With V(none) it is looked at in its registry, and no engine
+        is needed.
+      - Without an engine imports are followed in the source instead of run, and a module's state is C(found) at best.
+    type: str
+    choices: [docker, none]
+    default: docker
+  registry_ca_content:
+    description:
+      - Certificate in PEM form of the authority that signed the registry's, for V(none) as O(engine). An engine has it
+        in a file of its own.
+    type: str
   pull:
     description:
       - When to pull the image into the engine. V(missing) pulls where the engine does not have it, V(always) asks the
@@ -56,7 +71,9 @@ options:
         C(python3).
     type: str
   platform:
-    description: Platform to pull where the image exists for several, such as V(linux/arm64).
+    description:
+      - Platform to look at where the image exists for several, such as V(linux/arm64).
+      - With V(none) as O(engine) and without it the architecture of O(plan) counts.
     type: str
 seealso:
   - module: mindcluster.recovery.training_image_build
@@ -131,6 +148,8 @@ patches:
 imports:
   description:
     - For each module that has to be importable, C(state), C(error) and C(file).
+    - The state is C(imported), C(failed), or without an engine C(found), which says that its file and everything that
+      it is sure to import are there.
     - The state C(needs-library) means that a shared library is missing which comes with the driver of an NPU host.
   type: dict
   returned: success
@@ -156,9 +175,10 @@ errors:
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_inspect, _layer_info
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_engine import DOCKER_IMPORT_ERROR
-from ansible_collections.mindcluster.recovery.plugins.module_utils._image_inspect import look_into
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import REQUESTS_IMPORT_ERROR
 
 
 def main() -> None:
@@ -171,14 +191,21 @@ def main() -> None:
             "platform": {"type": "str"},
             "registry_username": {"type": "str"},
             "registry_password": {"type": "str", "no_log": True},
+            "registry_ca_content": {"type": "str"},
+            "registry_insecure": {"type": "bool", "default": False},
+            "cache": {"type": "path"},
+            "engine": {"type": "str", "choices": ["docker", "none"], "default": "docker"},
             "docker_host": {"type": "str"},
         },
         supports_check_mode=True,
     )
-    if DOCKER_IMPORT_ERROR:
-        module.fail_json(msg=missing_required_lib("docker"), exception=DOCKER_IMPORT_ERROR)
+    without_engine = module.params["engine"] == "none"
+    library = "requests" if without_engine else "docker"
+    error = REQUESTS_IMPORT_ERROR if without_engine else DOCKER_IMPORT_ERROR
+    if error:
+        module.fail_json(msg=missing_required_lib(library), exception=error)
     try:
-        answer = look_into(module.params)
+        answer = _layer_info.look_into(module.params) if without_engine else _image_inspect.look_into(module.params)
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts())
     for warning in answer.pop("findings"):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import listed
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_reverse import TOLD
 
 OK = "ok"
@@ -61,7 +62,7 @@ def image_rows(result: Result, check: bool = False) -> list[Row]:
     rows.append(_row("image: interpreter", OK, torch + python))
     rows += [_patch_row(patch, str(patch.get("file")) in text) for patch in result.get("patches", [])]
     for module, imported in sorted(result.get("imports", {}).items()):
-        state = OK if imported.get("state") in ("ok", "imported", "needs-library") else DIFFERS
+        state = OK if imported.get("state") in ("ok", "imported", "found", "needs-library") else DIFFERS
         seen = imported.get("file") or imported.get("error") or ""
         rows.append(_row("image: import %s" % module, state, "%s: %s" % (imported.get("state"), seen)))
     return rows + [_row("image", DIFFERS, str(finding.get("what"))) for finding in missing]
@@ -85,7 +86,7 @@ def _node_problems(result: Result) -> list[str]:
     for node in result.get("drift", []):
         keys = [*node.get("missing", {}), *node.get("different", {})]
         problems.append("%s: %s" % (node["name"], ", ".join(keys)))
-    problems += [str(finding.get("what")) for finding in result.get("contradictions", [])]
+    problems += ["%s: %s" % (found.get("where"), found.get("what")) for found in result.get("contradictions", [])]
     return problems
 
 
@@ -96,10 +97,20 @@ def node_rows(result: Result, check: bool = False) -> list[Row]:
     # A surplus label that prune was not asked to take away is no fault.
     problems = _node_problems(result)
     count = result.get("counts", {}).get("requested", 0)
-    if not problems:
-        return [_row("node labels", OK, "%d Nodes, read back from the API" % count)]
-    shown = "; ".join(problems[:5]) + ("; and %d more" % (len(problems) - 5) if len(problems) > 5 else "")
-    return [_row("node labels", PENDING if check else DIFFERS, "%d of %d Nodes: %s" % (len(problems), count, shown))]
+    rows = [_row("node labels", OK, "%d Nodes, read back from the API" % count)]
+    if problems:
+        shown = "; ".join(problems[:5]) + ("; and %d more" % (len(problems) - 5) if len(problems) > 5 else "")
+        seen = "%d of %d Nodes: %s" % (len(problems), count, shown)
+        rows = [_row("node labels", PENDING if check else DIFFERS, seen)]
+    without = result.get("without_npus", [])
+    if without:
+        # The labels are right all the same, and the device plugin is not this collection's.
+        seen = "%d Nodes offer none: no device plugin runs there, or no NPU is there: %s" % (
+            len(without),
+            listed(without, 5),
+        )
+        rows.append(_row("nodes: NPUs", WARNING, seen))
+    return rows
 
 
 def file_rows(result: Result, piece: str, check: bool = False) -> list[Row]:

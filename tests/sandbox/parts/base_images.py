@@ -33,6 +33,16 @@ class Base(t.NamedTuple):
         return f"image-{self.name}"
 
     @property
+    def tar_part(self) -> str:
+        """The name by which its file tree alone is asked for, which needs no engine."""
+        return f"tar-{self.name}"
+
+    @property
+    def tar_variable(self) -> str:
+        """The variable that names the file tree."""
+        return self.variable.replace("_BASE_", "_TAR_")
+
+    @property
     def reference(self) -> str:
         """The image name inside the engine."""
         return f"mindcluster-recovery/base-{self.name}:{RECIPE}"

@@ -13,9 +13,10 @@ from . import apt, base_images, commands, engine, given_cluster, kube, kube_buil
 from .console import SandboxError
 
 IMAGES = {base.part: base for base in base_images.BASES}
-NEEDS = {"scheduler": ("kube",), **dict.fromkeys(IMAGES, ("docker",))}
-ALL_OF = {"images": tuple(IMAGES)}
-ORDER = ("docker", "registry", "wheels", *IMAGES, "kube", "scheduler")
+TARS = {base.tar_part: base for base in base_images.BASES}
+NEEDS = {"scheduler": ("kube",), **{base.part: ("docker", base.tar_part) for base in base_images.BASES}}
+ALL_OF = {"images": tuple(IMAGES), "tars": tuple(TARS)}
+ORDER = ("docker", "registry", "wheels", *TARS, *IMAGES, "kube", "scheduler")
 
 
 def with_needs(parts: t.Iterable[str]) -> list[str]:
@@ -86,4 +87,5 @@ def _builds(parts: t.Sequence[str]) -> list[t.Callable[[], object]]:
 
 
 def _bases(parts: t.Sequence[str]) -> list[base_images.Base]:
-    return [IMAGES[part] for part in parts if part in IMAGES]
+    bases = {**IMAGES, **TARS}
+    return list(dict.fromkeys(bases[part] for part in parts if part in bases))

@@ -33,7 +33,13 @@ class Session:
     def provide(self, parts: t.Sequence[str]) -> None:
         """Start the parts in their order; each adds its variables."""
         for part in parts:
-            self.environment.update(self._image(part) if part in prepare.IMAGES else getattr(self, f"_{part}")())
+            self.environment.update(self._provided(part))
+
+    def _provided(self, part: str) -> dict[str, str]:
+        if part in prepare.TARS:
+            base = prepare.TARS[part]
+            return {base.tar_variable: str(base_images.tarball(base))}
+        return self._image(part) if part in prepare.IMAGES else t.cast("dict[str, str]", getattr(self, f"_{part}")())
 
     def _docker(self) -> dict[str, str]:
         host = engine.ensure_installed()

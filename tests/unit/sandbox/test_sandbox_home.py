@@ -49,7 +49,7 @@ def test_a_service_that_ends_at_once_is_told_with_its_log(tmp_path: Path) -> Non
 
 
 def test_parts_bring_what_they_stand_on() -> None:
-    assert prepare.with_needs(["scheduler", "image-bare"]) == ["docker", "image-bare", "kube", "scheduler"]
+    assert prepare.with_needs(["scheduler", "image-bare"]) == ["docker", "tar-bare", "image-bare", "kube", "scheduler"]
     assert prepare.with_needs(["images"])[0] == "docker"
     with pytest.raises(SandboxError, match="Unknown part registri"):
         prepare.with_needs(["registri"])
