@@ -64,6 +64,19 @@ def test_nodes_name_the_keys_that_differ() -> None:
     assert "1 of 2 Nodes: w1: a" in rows[0]["seen"]
 
 
+def test_nodes_that_cannot_be_their_product_are_named() -> None:
+    contradiction = {"where": "w2", "what": "The device plugin has found Ascend910A3 chips"}
+    rows = verify_rows({"counts": {"requested": 2}, "drift": [], "contradictions": [contradiction]}, "nodes")
+    assert states(rows) == ["differs"]
+    assert "w2: The device plugin has found Ascend910A3 chips" in rows[0]["seen"]
+
+
+def test_nodes_without_npus_are_a_warning_beside_their_labels() -> None:
+    rows = verify_rows({"counts": {"requested": 9}, "without_npus": ["w%d" % number for number in range(9)]}, "nodes")
+    assert states(rows) == ["ok", "warning"]
+    assert "9 Nodes offer none" in rows[1]["seen"] and rows[1]["seen"].endswith("w4 and 4 more")
+
+
 def test_many_drifted_nodes_stay_one_line() -> None:
     drift = [{"name": "w%d" % number, "missing": {"a": "b"}} for number in range(100)]
     rows = verify_rows({"counts": {"requested": 100}, "drift": drift}, "nodes")
