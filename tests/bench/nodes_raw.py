@@ -27,9 +27,10 @@ class RawCluster:
     """Requests over kept-alive connections of http.client, one thread for each.
 
     :param kubeconfig: a kubeconfig with a token, as the sandbox writes it.
+    :param images: images in the status of the nodes that are made.
     """
 
-    def __init__(self, kubeconfig: str, connections: int) -> None:
+    def __init__(self, kubeconfig: str, connections: int, images: int = 0) -> None:
         with open(kubeconfig, encoding="utf-8") as stream:
             config = yaml.safe_load(stream)
         cluster = config["clusters"][0]["cluster"]
@@ -37,13 +38,14 @@ class RawCluster:
         self._tls = ssl.create_default_context(cafile=cluster.get("certificate-authority"), cadata=_inline(cluster))
         self._headers = {"Authorization": "Bearer " + config["users"][0]["user"]["token"]}
         self._connections = connections
+        self._images = images
 
     def create(self, count: int) -> list[str]:
         """Make the nodes that are missing, with the labels and status of real ones."""
         names = ["node-%05d" % number for number in range(count)]
         there = self._names()
         missing = [name for name in names if name not in there]
-        self._all("POST", [(NODES, _node(name)) for name in missing], "application/json", 201)
+        self._all("POST", [(NODES, _node(name, self._images)) for name in missing], "application/json", 201)
         return names
 
     def delete_all(self) -> None:
@@ -119,7 +121,7 @@ def _inline(cluster: t.Mapping[str, str]) -> str | None:
     return base64.b64decode(data).decode() if data else None
 
 
-def _node(name: str) -> dict[str, t.Any]:
+def _node(name: str, images: int) -> dict[str, t.Any]:
     labels = {
         "kubernetes.io/arch": "arm64",
         "kubernetes.io/os": "linux",
@@ -127,4 +129,13 @@ def _node(name: str) -> dict[str, t.Any]:
         "beta.kubernetes.io/arch": "arm64",
         "topology.kubernetes.io/zone": "zone-1",
     }
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+    resources = {"cpu": "192", "memory": "1Ti", "pods": "110", "huawei.com/Ascend910": "8"}
+    names = ["registry.example.com/team/image-%d@sha256:%064x" % (number, number) for number in range(images)]
+    status = {
+        "capacity": resources,
+        "allocatable": resources,
+        "images": [{"names": [image, image.partition("@")[0] + ":1.0"], "sizeBytes": 10**9} for image in names],
+    }
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status,
+    }  # fmt: skip
