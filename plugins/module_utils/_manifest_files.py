@@ -255,10 +255,15 @@ def name_mistakes(directory: str, wishes: t.Sequence[Wish]) -> list[Finding]:
     return findings
 
 
+def kustomization_path(directory: str) -> str:
+    """The directory's kustomization; where there is none, the one that would be made."""
+    existing = [os.path.join(directory, name) for name in KUSTOMIZATION_NAMES]
+    return next((path for path in existing if os.path.lexists(path)), existing[0])
+
+
 def _kustomization_change(directory: str, paths: t.Sequence[str]) -> list[Change]:
     names = sorted(os.path.normpath(path) for path in paths if path.endswith((".yaml", ".yml")))
-    existing = [os.path.join(directory, name) for name in KUSTOMIZATION_NAMES]
-    full = next((path for path in existing if os.path.lexists(path)), existing[0])
+    full = kustomization_path(directory)
     if not os.path.realpath(full).startswith(os.path.realpath(directory) + os.sep):
         raise Refused(
             Finding(

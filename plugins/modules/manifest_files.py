@@ -130,6 +130,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_fil
     Change,
     Wish,
     alone,
+    kustomization_path,
     plan_changes,
     write,
 )
@@ -161,6 +162,11 @@ def _absent(directory: str, wishes: list[Wish], kustomization: bool, check: bool
     for absence in [] if check else absences:
         make_absent(absence)
     return absences, stay
+
+
+def _paths(directory: str, wishes: t.Sequence[Wish], kustomization: bool) -> list[str]:
+    kept = [kustomization_path(directory)] if kustomization else []
+    return [os.path.join(directory, wish.path) for wish in wishes] + kept
 
 
 def main() -> None:
@@ -202,7 +208,7 @@ def main() -> None:
     answer: dict[str, t.Any] = {
         "invocation": shown,
         "changed": bool(changes),
-        "paths": [os.path.join(directory, wish.path) for wish in wishes],
+        "paths": _paths(directory, wishes, module.params["kustomization"]),
         "changed_paths": [change.path for change in changes],
     }
     if stay is not None:

@@ -38,7 +38,7 @@ MOST_COPIES = 100_000
 Path = tuple[str | int, ...]
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, slots=True)
 class Node:
     """One value in the text.
 
@@ -76,7 +76,7 @@ class Node:
         return self.kind == "scalar" and self.start == self.end and not self.style
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, slots=True)
 class Entry:
     """One key of a mapping with its value."""
 
@@ -107,10 +107,6 @@ def parse(text: str, where: str) -> list[Node | None]:
     return documents
 
 
-def _is(event: t.Any, kind: type) -> bool:
-    return isinstance(event, kind)
-
-
 class _Builder:
     """Turns the parser's events into nodes."""
 
@@ -127,7 +123,7 @@ class _Builder:
         try:
             self.events = iter(yaml.parse(self.text[self.shift :], Loader=_LOADER))
             for event in self.events:
-                if _is(event, yaml.DocumentStartEvent):
+                if type(event) is yaml.DocumentStartEvent:
                     self.anchors = {}
                     root = self.node(next(self.events), 0)
                     documents.append(None if root.empty else root)
@@ -138,28 +134,25 @@ class _Builder:
     def node(self, event: t.Any, depth: int) -> Node:
         start = event.start_mark.index + self.shift
         end = event.end_mark.index + self.shift
-        if _is(event, yaml.AliasEvent):
+        kind = type(event)
+        if kind is yaml.AliasEvent:
             target = self.target(event)
             return Node(
                 "alias", start, start, end, event.start_mark.line + 1, depth, target=target, weight=target.weight
             )
-        body = self.body(start, end, event)
+        body = self.body(start, end, event) if event.anchor or event.tag else start
         line = event.start_mark.line + 1 if body == start else line_of(self.text, body)
-        if _is(event, yaml.ScalarEvent):
-            node = Node("scalar", start, body, end, line, depth, style=event.style or "", value=_scalar(event))
-            node.style = "" if node.style == "\0" else node.style
-        elif _is(event, yaml.MappingStartEvent):
-            node = Node("map", start, body, end, line, depth, flow=bool(event.flow_style))
-        else:
-            node = Node("seq", start, body, end, line, depth, flow=bool(event.flow_style))
+        if kind is yaml.ScalarEvent:
+            style = event.style if event.style and event.style != "\0" else ""
+            node = Node("scalar", start, body, end, line, depth, style, False, _scalar(event), weight=1)
+            if event.anchor:
+                self.anchors[event.anchor] = node
+            return node
+        mapping = kind is yaml.MappingStartEvent
+        node = Node("map" if mapping else "seq", start, body, end, line, depth, flow=bool(event.flow_style))
         if event.anchor:
             self.anchors[event.anchor] = node
-        if node.kind == "map":
-            self.fill_map(node)
-        elif node.kind == "seq":
-            self.fill_seq(node)
-        node.weight = 1 + sum(item.weight for item in node.items)
-        node.weight += sum(entry.key.weight + entry.value.weight for entry in node.entries)
+        node.weight = 1 + (self.fill_map(node) if mapping else self.fill_seq(node))
         return node
 
     def target(self, event: t.Any) -> Node:
@@ -183,30 +176,41 @@ class _Builder:
         offset = start
         while True:
             match = _PROPERTIES.match(self.text, offset)
-            if not match or not (event.anchor or event.tag):
+            if not match:
                 break
             offset = match.end()
         if offset == start:
             return start
-        if _is(event, yaml.ScalarEvent):
+        if type(event) is yaml.ScalarEvent:
             return min(offset, end)
         match = _BLANK.match(self.text, offset)
         return match.end() if match else offset
 
-    def fill_map(self, node: Node) -> None:
+    def fill_map(self, node: Node) -> int:
+        """Read the entries of a mapping; returns what they weigh."""
+        weight = 0
+        depth = node.depth + 1
         for event in self.events:
-            if _is(event, yaml.MappingEndEvent):
+            if type(event) is yaml.MappingEndEvent:
                 node.end = event.end_mark.index + self.shift
-                return
-            key = self.node(event, node.depth + 1)
-            node.entries.append(Entry(key, self.node(next(self.events), node.depth + 1)))
+                break
+            key = self.node(event, depth)
+            value = self.node(next(self.events), depth)
+            node.entries.append(Entry(key, value))
+            weight += key.weight + value.weight
+        return weight
 
-    def fill_seq(self, node: Node) -> None:
+    def fill_seq(self, node: Node) -> int:
+        """Read the items of a list; returns what they weigh."""
+        weight = 0
         for event in self.events:
-            if _is(event, yaml.SequenceEndEvent):
+            if type(event) is yaml.SequenceEndEvent:
                 node.end = event.end_mark.index + self.shift
-                return
-            node.items.append(self.node(event, node.depth + 1))
+                break
+            item = self.node(event, node.depth + 1)
+            node.items.append(item)
+            weight += item.weight
+        return weight
 
 
 def _yaml_error(exc: Exception, where: str) -> Finding:
@@ -227,8 +231,10 @@ def _duplicates(root: Node, where: str) -> t.Iterator[Finding]:
     stack = [root]
     while stack:
         node = stack.pop()
-        stack.extend(node.items)
-        stack.extend(entry.value for entry in node.entries)
+        stack.extend(item for item in node.items if item.kind != "scalar")
+        if not node.entries:
+            continue
+        stack.extend(entry.value for entry in node.entries if entry.value.kind != "scalar")
         seen: dict[t.Any, int] = {}
         for entry in node.entries:
             name = entry.key.value
@@ -293,16 +299,24 @@ def to_data(node: Node | None) -> t.Any:
     data: dict[t.Any, t.Any] = {}
     for entry in real.entries:
         if entry.key.real.value == "<<":
-            sources = entry.value.real.items if entry.value.real.kind == "seq" else [entry.value]
-            for source in sources:
-                inherited = to_data(source)
-                if isinstance(inherited, dict):
-                    data.update({name: value for name, value in inherited.items() if name not in data})
+            _merge(data, entry.value.real)
     for entry in real.entries:
-        name = to_data(entry.key)
+        key = entry.key.real
+        name = key.value if key.kind == "scalar" else to_data(key)
         if name != "<<":
-            data[name if isinstance(name, (str, int, float, bool)) else str(name)] = to_data(entry.value)
+            value = entry.value.real
+            data[name if isinstance(name, (str, int, float, bool)) else str(name)] = (
+                value.value if value.kind == "scalar" else to_data(value)
+            )
     return data
+
+
+def _merge(data: dict[t.Any, t.Any], value: Node) -> None:
+    """Take over what a merge key names and the mapping does not have."""
+    for source in value.items if value.kind == "seq" else [value]:
+        inherited = to_data(source)
+        if isinstance(inherited, dict):
+            data.update({name: item for name, item in inherited.items() if name not in data})
 
 
 def content_end(text: str, node: Node) -> int:

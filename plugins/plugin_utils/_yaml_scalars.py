@@ -127,7 +127,8 @@ def _fold(out: _Writer, pieces: list[tuple[str, int, int]], number: int, stop: i
     line, following = pieces[number][0], pieces[number + 1][0]
     more_indented = line[:1] in (" ", "\t") or following[:1] in (" ", "\t")
     if not line:
-        out.put("\n", stop)
+        # Between two plain lines the first break of a run stands for nothing, so each break belongs to the line before.
+        out.put("\n", pieces[number - 1][2] if _folds(pieces, number) else stop)
         return
     if following and not more_indented:
         out.put(" ", stop)
@@ -139,6 +140,13 @@ def _fold(out: _Writer, pieces: list[tuple[str, int, int]], number: int, stop: i
         upcoming = next(piece[0] for piece in pieces[number + 1 :] if piece[0])
         if upcoming[:1] in (" ", "\t"):
             out.put("\n", stop)
+
+
+def _folds(pieces: list[tuple[str, int, int]], number: int) -> bool:
+    """Whether an empty line lies between two lines that are indented no further than the block."""
+    above = next((piece[0] for piece in reversed(pieces[:number]) if piece[0]), " ")
+    below = next((piece[0] for piece in pieces[number:] if piece[0]), " ")
+    return above[:1] not in (" ", "\t") and below[:1] not in (" ", "\t")
 
 
 def _chomp(out: _Writer, chomp: str, node: Node, margin: str) -> Decoded:
@@ -208,8 +216,11 @@ def _escape(text: str, offset: int, out: _Writer) -> int:
     return -1
 
 
-def encode(piece: str, style: str, margin: str, newline: str) -> str:
-    """A piece of text as it is written inside a scalar of the given style."""
+def encode(piece: str, style: str, margin: str, newline: str, around: tuple[str, str] = ("", "")) -> str:
+    """A piece of text as it is written inside a scalar of the given style.
+
+    :param around: the text before and behind the piece, in the new value.
+    """
     if style == "|":
         # A piece that ends in a line break is followed by the rest of a line, which needs the indentation too.
         return re.sub(r"\n+", lambda match: newline * len(match.group()) + margin, piece)
@@ -217,7 +228,16 @@ def encode(piece: str, style: str, margin: str, newline: str) -> str:
         return json.dumps(piece, ensure_ascii=False)[1:-1]
     if style == "'":
         piece = piece.replace("'", "''")
-    return re.sub(r"\n", newline + newline + margin, piece)
+    before, behind = around
+
+    def breaks(match: re.Match[str]) -> str:
+        # One break between two lines is a blank, except in a folded block beside a line that is indented further.
+        line = (before + piece[: match.start()]).rpartition("\n")[2]
+        following = (piece[match.end() :] + behind)[:1]
+        kept = style == ">" and (line[:1] in (" ", "\t") or following in (" ", "\t"))
+        return newline * (len(match.group()) + (0 if kept else 1)) + margin
+
+    return re.sub(r"\n+", breaks, piece)
 
 
 def rewrite(
@@ -230,12 +250,17 @@ def rewrite(
     :returns: the same in the source.
     """
     decoded = decode(text, node)
-    if decoded is not None and not (node.style == "" and _unsafe_plain(changes, value)):
-        return [
-            (decoded.offsets[start], decoded.offsets[stop], encode(piece, node.style, decoded.margin, newline))
-            for start, stop, piece in (_trimmed(decoded.value, *change) for change in changes)
-        ]
-    return [(node.body, node.end, json.dumps(value, ensure_ascii=False))]
+    if decoded is None or (node.style == "" and _unsafe_plain(changes, value)):
+        return [(node.body, node.end, json.dumps(value, ensure_ascii=False))]
+    edits = []
+    moved = 0
+    for start, stop, piece in sorted(_trimmed(decoded.value, *change) for change in changes):
+        begin = start + moved
+        around = (value[:begin], value[begin + len(piece) :])
+        written = encode(piece, node.style, decoded.margin, newline, around)
+        edits.append((decoded.offsets[start], decoded.offsets[stop], written))
+        moved += len(piece) - (stop - start)
+    return edits
 
 
 def _trimmed(old: str, start: int, stop: int, piece: str) -> tuple[int, int, str]:

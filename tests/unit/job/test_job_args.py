@@ -66,6 +66,18 @@ FORMS = {
             bash scripts/train_start.sh /job/code
             --bf16
         """,
+    "folded block with lines indented further": """\
+        command: [/bin/bash, -c]
+        args:
+          - >-
+            cd /job/code;
+
+            bash scripts/train_start.sh /job/code \\
+              --lr 1.25e-6 \\
+              --bf16
+
+            sleep 0
+        """,
     "double quoted": """\
         command: ["/bin/bash", "-c"]
         args: ["cd /job/code; bash scripts/train_start.sh \\"a b\\" --bf16"]   # 一行
