@@ -76,6 +76,8 @@ class Remover(Applier):
         super().__init__(client, namespace, False, timeout)
         self.consent = consent
         self.running = running
+        # Jobs of this collection, whose run-time state goes with them, whoever has written into it last.
+        self._jobs: set[tuple[str | None, str]] = set()
 
     def removals(self, documents: t.Sequence[Document]) -> list[Removal]:
         """What removing would do, by dry runs; jobs come first, what they use after them.
@@ -117,8 +119,10 @@ class Remover(Applier):
         if step.current is None:
             return "absent"
         ours, others = _writers(step.current)
-        if not ours:
+        if not ours and (document.namespace, document.state_of) not in self._jobs:
             return "foreign"
+        if document.is_job:
+            self._jobs.add((document.namespace, document.name))
         if document.kind in HOLDS_DATA:
             return "data"
         if document.name.startswith(PREFIX):
