@@ -34,11 +34,13 @@ class AdaptResult(t.NamedTuple):
 
     :ivar corrections: owned values that had another value, each with its line in the given text.
     :ivar warnings: what was left as it is but is likely to hurt.
+    :ivar documents: what the text says, as data.
     """
 
     text: str
     corrections: list[Finding]
     warnings: list[Finding]
+    documents: list[t.Any]
 
 
 class _Adapter:
@@ -171,4 +173,4 @@ def adapt_job(
     adapter.namespace(namespace)
     if adapter.findings.refusals:
         raise Refused(adapter.findings.refusals)
-    return AdaptResult(draft.finish(), adapter.findings.corrections, adapter.findings.warnings)
+    return AdaptResult(draft.finish(), adapter.findings.corrections, adapter.findings.warnings, draft.wanted)

@@ -18,7 +18,6 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt im
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_generate import generate_job
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_reverse import TOLD, deviations
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import JobSpec, read_spec
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_nodes import parse, to_data
 
 # What makes a job this very job is never taken over from defaults.
 _OWN_KEYS = frozenset(("name", "manifest", "filename"))
@@ -75,10 +74,10 @@ class Renderer:
         else:
             generated = generate_job(spec, plan, where)
             result = _adapt(generated, plan, spec, "%s, generated manifest" % where, None, None)
-        name, namespace_found = _identity(result.text, plan, spec)
+        name, namespace_found = _identity(result.documents, plan, spec)
         filename = spec.filename or "%s.%s.yaml" % (namespace_found, name)
         overridden = {*spec.extra_labels, *spec.extra_annotations, *spec.extra_env}
-        wrong = deviations(result.text, plan, name, overridden, source or "%s, generated manifest" % where)
+        wrong = deviations(result.documents, plan, name, overridden, source or "%s, generated manifest" % where)
         untold = [finding for finding in wrong if finding.code not in TOLD]
         if untold and spec.strict:
             raise Refused(untold)
@@ -176,10 +175,10 @@ def _adapt(
     )
 
 
-def _identity(text: str, plan: t.Mapping[str, t.Any], spec: JobSpec) -> tuple[str, str]:
+def _identity(documents: t.Sequence[t.Any], plan: t.Mapping[str, t.Any], spec: JobSpec) -> tuple[str, str]:
     if spec.name and not spec.manifest:
         return spec.name, spec.namespace
-    for document in (to_data(root) for root in parse(text, "")):
+    for document in documents:
         if isinstance(document, dict) and document.get("kind") == plan["job"]["kind"]:
             metadata = document["metadata"]
             if spec.name in (None, metadata.get("name")):

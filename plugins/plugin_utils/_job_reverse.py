@@ -16,20 +16,20 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check import check_job
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._manifest_read import documents_of
 
 # The user's node selector stays as it is, and the adaptation has warned about it with its line.
 TOLD = frozenset(("job-node-selector-missing", "job-node-selector-product"))
 
 
 def deviations(
-    text: str, plan: t.Mapping[str, t.Any], name: str, overridden: t.Collection[str], where: str
+    documents: t.Sequence[t.Any], plan: t.Mapping[str, t.Any], name: str, overridden: t.Collection[str], where: str
 ) -> list[Finding]:
     """What keeps the job from starting or recovering as asked.
 
-    :param name: name of the AscendJob in the text that is meant; other jobs of the file are other jobs' matter.
+    :param documents: the manifest as data.
+    :param name: name of the AscendJob in it that is meant; other jobs of the file are other jobs' matter.
     :param overridden: labels, annotations and variables that the user sets on purpose, against the plan.
-    :param where: what the text is, for messages.
+    :param where: what the manifest is, for messages.
     """
     return [
         Finding(
@@ -39,7 +39,7 @@ def deviations(
             "Correct it in your manifest",
             where,
         )
-        for found in check_job(documents_of(text, where), plan)
+        for found in check_job(documents, plan)
         if found["level"] == "error" and found["job"] in ("", name) and not _set_on_purpose(found["path"], overridden)
     ]
 
