@@ -155,7 +155,8 @@ def _forbidden(exc: BaseException, doing_what: str) -> Finding:
     group, resource, namespace = match.group("group"), match.group("resource"), match.group("namespace")
     full = "%s.%s" % (resource, group) if group else resource
     scope = "in the namespace `%s`" % namespace if namespace else "cluster-wide"
-    manifest = "docs/rbac/nodes.yaml" if resource.split("/")[0] == "nodes" else "docs/rbac/jobs.yaml"
+    name = resource.split("/")[0]
+    manifest = "docs/rbac/%s.yaml" % (name if name in ("nodes", "namespaces") else "jobs")
     return Finding(
         "kube-forbidden",
         "Cannot %s: the user `%s` lacks the verb `%s` on `%s` %s (403)"

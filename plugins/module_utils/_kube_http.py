@@ -106,8 +106,10 @@ def call(
             error = ApiError(method, url, message=str(exc), attempts=attempt, cause=exc)
             again = _worth_another(exc, method)
         else:
-            if 200 <= response.status < 300 or response.status in accept_statuses:
+            if 200 <= response.status < 300:
                 return response.status, _parsed(response, method, url, attempt)
+            if response.status in accept_statuses:
+                return response.status, _status_of(response)
             error = _refusal(response, method, url, attempt)
             again = response.status in retried
             retry_after = response.headers.get("Retry-After")
@@ -178,13 +180,19 @@ def _parsed(response: t.Any, method: str, url: str, attempt: int) -> t.Any:
         ) from exc
 
 
-def _refusal(response: t.Any, method: str, url: str, attempt: int) -> ApiError:
+def _status_of(response: t.Any) -> dict[str, t.Any]:
+    """The Status object of a refusal; a server that does not know the path at all answers plain text."""
     try:
         status = json.loads(response.data)
     except ValueError:
         status = None
-    if not isinstance(status, dict):
-        status = {"message": response.data[:200].decode("utf-8", "replace").strip()}
+    if isinstance(status, dict):
+        return status
+    return {"message": response.data[:200].decode("utf-8", "replace").strip()}
+
+
+def _refusal(response: t.Any, method: str, url: str, attempt: int) -> ApiError:
+    status = _status_of(response)
     return ApiError(
         method,
         url,

@@ -50,6 +50,7 @@ class Applier(ManifestClient):
         self.timeout = timeout
         self.create_namespace = create_namespace
         self.done: list[str] = []
+        self._announced: set[str] = set()
         self._coming: set[str] = set()
 
     # --- looking -------------------------------------------------------------------------------------------------
@@ -66,6 +67,8 @@ class Applier(ManifestClient):
                 steps.append(self._look(document))
             except Refused as exc:
                 findings.extend(exc.findings)
+        # One that is refused is told itself, and not once more by each object that goes into it.
+        self._announced = {document.name for document in documents if document.is_namespace}
         steps.sort(key=lambda step: not step.document.is_namespace)
         for step in list(steps):
             try:
@@ -94,11 +97,11 @@ class Applier(ManifestClient):
             try:
                 self._try(step)
             except NamespaceMissing:
-                if not self.create_namespace:
-                    raise
-                self._create_first(str(namespace), step.document.where, steps)
-        if step.document.is_namespace and step.action == "create":
-            self._coming.add(step.document.name)
+                if namespace not in self._announced:
+                    if not self.create_namespace:
+                        raise
+                    self._create_first(str(namespace), step.document.where, steps)
+                self._coming.add(str(namespace))
         if namespace in self._coming:
             self._try_elsewhere(step)
 
@@ -106,7 +109,6 @@ class Applier(ManifestClient):
         data = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         step = self._look(Document(data, where))
         self._try(step)
-        self._coming.add(namespace)
         steps.insert(0, step)
 
     def _try(self, step: Step) -> None:
@@ -133,7 +135,8 @@ class Applier(ManifestClient):
     def _try_replacing(self, step: Step) -> None:
         """Everything that replacing needs is tried before the old job is gone."""
         doing = "delete the %s" % step.document.title
-        self._call("DELETE", step.path, doing, query={"dryRun": "All"}, body=_delete_options(step))
+        # Not in the query: where there is a body, servers up to 1.20 at least read nothing but that, and delete.
+        self._call("DELETE", step.path, doing, body=dict(_delete_options(step), dryRun=["All"]))
         self._pods_of(step.document)
         # What other writers have put into the old job goes with it, so the new one is not what a patch would give.
         step.predicted = self._as_new(step.document, str(step.document.namespace))
@@ -144,10 +147,9 @@ class Applier(ManifestClient):
         step.action = "create"
         step.force = document.is_job
         step.predicted = document.data
-        lacking = [verb for verb in ("patch", "create") if not self._may(verb, document)]
+        lacking = self.lacking(document)
         if lacking:
-            name = self._full_name(document)
-            raise Refused([say.lacks_verb(document, verb, name) for verb in lacking])
+            raise Refused(lacking)
         try:
             step.predicted = self._as_new(document, _TRIED_IN)
         except Refused as exc:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _manifest_findings as say
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import ApiError, call, explain_api_error
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_explain import FORBIDDEN
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import (
     Document,
     dropped_fields,
@@ -114,6 +115,10 @@ class ManifestClient:
             return [say.no_namespace(document)]
         if "NamespaceTerminating" in reasons:
             return [say.namespace_ends(document)]
+        # A server may leave out of its message which right is missing for creating by a patch.
+        lacking = self.lacking(document) if exc.status == 403 and not FORBIDDEN.search(exc.message) else []
+        if lacking:
+            return lacking
         finding = explain_api_error(exc, "apply the %s" % document.title)
         return [Finding(finding.code, finding.what, finding.why, finding.remedy, document.where)]
 
@@ -177,10 +182,15 @@ class ManifestClient:
         predicted["metadata"].update(name=document.name, namespace=document.namespace)
         return predicted
 
+    def lacking(self, document: Document) -> list[Finding]:
+        """The rights for creating an object that the user does not have."""
+        verbs = [verb for verb in ("patch", "create") if not self._may(verb, document)]
+        return [say.lacks_verb(document, verb, self._full_name(document)) for verb in verbs]
+
     def _may(self, verb: str, document: Document) -> bool:
         group, _slash, _version = document.api_version.rpartition("/")
         attributes = {
-            "namespace": document.namespace,
+            "namespace": document.namespace or "",
             "verb": verb,
             "group": group,
             "resource": self._resource(document)["name"],

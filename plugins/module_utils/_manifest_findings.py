@@ -59,13 +59,14 @@ def namespace_ends(document: Document) -> Finding:
 
 
 def lacks_verb(document: Document, verb: str, resource: str) -> Finding:
+    scope = "in the namespace `%s`" % document.namespace if document.namespace else "cluster-wide"
+    manifest = "namespaces" if document.is_namespace else "jobs"
     return Finding(
         "kube-forbidden",
-        "the user lacks the verb `%s` on `%s` in the namespace `%s`, which is to be created for the %s"
-        % (verb, resource, document.namespace, document.title),
+        "Cannot apply the %s: the user lacks the verb `%s` on `%s` %s" % (document.title, verb, resource, scope),
         "The rights that this needs are not bound to the user",
-        "Let an administrator apply docs/rbac/jobs.yaml of this collection and bind it to the user for all namespaces, "
-        "or create the namespace with a RoleBinding in it",
+        "Let an administrator apply docs/rbac/%s.yaml of this collection and bind it to the user; "
+        "`kubectl auth can-i %s %s` must then say yes" % (manifest, verb, resource),
         document.where,
     )
 

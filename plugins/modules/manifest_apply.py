@@ -163,6 +163,10 @@ def main() -> None:
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     params = module.params
+    # The option keeps manifests out of the log. Out of the result they are kept here, since Ansible's own way would take
+    # them out of the diff as well.
+    module.no_log_values.difference_update(params["manifests"])
+    told = {"module_args": dict(params, manifests=["(not shown)"] * len(params["manifests"]))}
     for notice in params["notices"]:
         module.warn(notice)
     applier = None
@@ -183,10 +187,11 @@ def main() -> None:
             if operator:
                 _wait(operator, applier, steps)
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts(), changed=bool(applier and applier.done))
+        module.fail_json(msg=str(exc), errors=exc.as_dicts(), changed=bool(applier and applier.done), invocation=told)
     answer: dict[str, t.Any] = {
         "changed": any(step.changes for step in steps),
         "objects": [step.summary() for step in steps],
+        "invocation": told,
     }
     # Ansible prints what a module returns at -vvv; the text of a manifest is for those alone who ask for a diff.
     if module._diff:

@@ -65,7 +65,8 @@ class KubeSite:
         answer = self._session.request(
             method, self.server + path, data=data, headers={"Content-Type": kind}, timeout=60
         )
-        return answer.status_code, answer.json()
+        # A path that the server does not know at all is answered with plain text.
+        return answer.status_code, answer.json() if "json" in answer.headers.get("Content-Type", "") else answer.text
 
     def done(self, method: str, path: str, body: t.Any = None, kind: str = "") -> t.Any:
         """One request that has to succeed."""

@@ -6,19 +6,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import subprocess
-import sys
+import multiprocessing
+import os
+import pathlib
+import tempfile
 import typing as t
 
-# Ansible hands a module its arguments as JSON; on newer releases it also names the format of the exchange.
-PROGRAM = """
-import importlib, sys
-from ansible.module_utils import basic
-basic._ANSIBLE_ARGS = sys.stdin.buffer.read()
-basic._ANSIBLE_PROFILE = "legacy"
-importlib.import_module("ansible_collections.mindcluster.recovery.plugins.modules." + sys.argv[1]).main()
-"""
+PACKAGE = "ansible_collections.mindcluster.recovery.plugins.modules."
+
+# A server that has imported everything already and forks for each module: imports take most of a module's time.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["ansible.module_utils.basic", "kubernetes", PACKAGE + "manifest_apply"])
 
 
 class Result(dict[str, t.Any]):
@@ -43,11 +43,32 @@ class Result(dict[str, t.Any]):
 def run_module(name: str, check: bool = False, diff: bool = False, **arguments: t.Any) -> Result:
     """Run a module and return its result; anything but JSON from it is an error of this test."""
     given = {**arguments, "_ansible_check_mode": check, "_ansible_diff": diff, "_ansible_no_log": False}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, name],
-        input=json.dumps({"ANSIBLE_MODULE_ARGS": given}), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "output"
+        environment = dict(os.environ)
+        process = _PROCESSES.Process(
+            target=_main, args=(name, json.dumps({"ANSIBLE_MODULE_ARGS": given}), str(output), environment)
+        )
+        process.start()
+        process.join(timeout=300)
+        if process.is_alive():
+            process.kill()
+            raise AssertionError(f"{name} did not end within 300 s")
+        text = output.read_text(encoding="utf-8") if output.exists() else ""
     try:
-        return Result(json.loads(done.stdout))
+        return Result(json.loads(text))
     except ValueError:
-        raise AssertionError(f"{name} gave no JSON:\n{done.stdout}\n{done.stderr}") from None
+        raise AssertionError(f"{name} gave no JSON, and ended with {process.exitcode}:\n{text}") from None
+
+
+def _main(name: str, arguments: str, output: str, environment: dict[str, str]) -> None:
+    """What the process of one module does."""
+    os.environ.clear()
+    os.environ.update(environment)
+    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT)
+    os.dup2(descriptor, 1)
+    basic = importlib.import_module("ansible.module_utils.basic")
+    # Ansible hands a module its arguments as JSON; on newer releases it also names the format of the exchange.
+    basic._ANSIBLE_ARGS = arguments.encode()
+    basic._ANSIBLE_PROFILE = "legacy"
+    importlib.import_module(PACKAGE + name).main()

@@ -56,6 +56,7 @@ class FaultProxy:
             if client_cert:
                 self._context.load_cert_chain(client_cert, client_key)
         self.seen: list[Seen] = []
+        self.failed_calls: list[Exception] = []
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
         self._server = _Server(self)
@@ -67,6 +68,9 @@ class FaultProxy:
     def __exit__(self, *_exc: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+        # Else a test would go on without what it has arranged.
+        if self.failed_calls:
+            raise self.failed_calls[0]
 
     @property
     def address(self) -> str:
@@ -150,7 +154,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _serve(self, fault: Fault | None) -> None:
         if fault and fault.before:
-            fault.before()
+            self._call(fault.before)
         if fault and not fault.is_("delay_after"):
             time.sleep(fault.delay)
         if fault and fault.is_("drop"):
@@ -161,6 +165,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._answer(fault, 0)
         else:
             self._forward(fault)
+
+    def _call(self, before: t.Callable[[], object]) -> None:
+        try:
+            before()
+        except Exception as exc:
+            self.server.proxy.failed_calls.append(exc)
 
     # --- to the server -------------------------------------------------------------------------------------------
 
