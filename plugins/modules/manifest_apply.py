@@ -163,8 +163,8 @@ def main() -> None:
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     params = module.params
-    # The option keeps manifests out of the log. Out of the result they are kept here, since Ansible's own way would take
-    # them out of the diff as well.
+    # The option keeps manifests out of the log. Out of the result they are kept here, since Ansible's own way would
+    # take them out of the diff as well.
     module.no_log_values.difference_update(params["manifests"])
     told = {"module_args": dict(params, manifests=["(not shown)"] * len(params["manifests"]))}
     for notice in params["notices"]:
