@@ -26,6 +26,9 @@ GRACE_PERIOD = 600
 # holds as files under /user/restore/reset.
 _NEED_RESET = frozenset(("retry", "recover", "recover-in-place", "elastic-training"))
 
+MOUNTS = {"ascend-driver": "/usr/local/Ascend/driver", "dshm": "/dev/shm", "localtime": "/etc/localtime"}
+RESET_MOUNT = "/user/restore/reset/config"
+
 _WHY_LABEL = {
     "framework": "must be exactly this word",
     "process-recover-enable": "must be exactly `on`, otherwise no process is recovered",
@@ -48,9 +51,9 @@ def generate_job(spec: JobSpec, plan: t.Mapping[str, t.Any], where: str) -> str:
     :raises Refused: with everything that is missing.
     """
     npus = spec.npus_per_node or plan["job"].get("npus_per_node")
-    missing = _missing(spec, npus, where)
-    if missing:
-        raise Refused(missing)
+    mistakes = _missing(spec, npus, where) + _too_many(spec, plan, where) + _mounted_twice(spec, plan, where)
+    if mistakes:
+        raise Refused(mistakes)
     return _Writer(spec, plan, t.cast(int, npus)).text()
 
 
@@ -77,6 +80,42 @@ def _missing(spec: JobSpec, npus: t.Any, where: str) -> list[Finding]:
         for name, (value, remedy) in wanted.items()
         if not value
     ]
+
+
+def _too_many(spec: JobSpec, plan: t.Mapping[str, t.Any], where: str) -> list[Finding]:
+    has = plan["job"].get("npus_per_node")
+    if not has or not spec.npus_per_node or spec.npus_per_node <= has:
+        return []
+    return [
+        Finding(
+            "job-npus",
+            "`npus_per_node` is %d, and a node of %s has %d" % (spec.npus_per_node, plan["product"], has),
+            "No node could ever take a Pod, and all of them would stay Pending",
+            "Set `training_job_npus_per_node` to %d at most, or correct `recovery_plan_product`" % has,
+            where,
+        )
+    ]
+
+
+def _mounted_twice(spec: JobSpec, plan: t.Mapping[str, t.Any], where: str) -> list[Finding]:
+    taken = {path: name for name, path in MOUNTS.items()}
+    if needs_reset_config(plan):
+        taken[RESET_MOUNT] = "reset-config"
+    found = []
+    for volume in spec.extra_volumes:
+        path = str(volume["mountPath"]).rstrip("/") or "/"
+        if path in taken:
+            found.append(
+                Finding(
+                    "job-volume",
+                    "the volume `%s` is mounted at `%s`, where `%s` is" % (volume["name"], path, taken[path]),
+                    "The API server of a cluster refuses a Pod with two volumes at one place",
+                    "Mount it at another path",
+                    where,
+                )
+            )
+        taken.setdefault(path, str(volume["name"]))
+    return found
 
 
 def _comment(line: str, why: str | None) -> str:
@@ -198,11 +237,9 @@ class _Writer:
         ]
         lines += ["    " + line for line in self.environment()]
         lines += ["  command:", "    - /bin/bash", "    - -c"]
-        lines += [
-            "  # The recovery flags on the start command, and the exports before it, must stay.",
-            "  args:",
-            "    - |",
-        ]
+        if self.job["args"] or self.job["exports"]:
+            lines.append("  # The recovery flags on the start command, and the exports before it, must stay.")
+        lines += ["  args:", "    - |"]
         lines += ["      " + line if line else "" for line in self.command()]
         lines += ["  ports:"]
         for port in self.job["ports"]:
@@ -234,26 +271,18 @@ class _Writer:
         ]
 
     def mounts(self) -> list[str]:
-        lines = render.block(
-            [
-                {"name": "ascend-driver", "mountPath": "/usr/local/Ascend/driver"},
-                {"name": "dshm", "mountPath": "/dev/shm"},
-                {"name": "localtime", "mountPath": "/etc/localtime"},
-            ],
-            0,
-        )
+        lines = render.block([{"name": name, "mountPath": path} for name, path in MOUNTS.items()], 0)
         if self.reset:
-            mount = {"name": "reset-config", "mountPath": "/user/restore/reset/config", "readOnly": True}
+            mount = {"name": "reset-config", "mountPath": RESET_MOUNT, "readOnly": True}
             lines += render.block([mount], 0)
         for volume in self.spec.extra_volumes:
             lines += render.block([mount_of(volume)], 0)
         return lines
 
     def volumes(self) -> list[str]:
-        host = [("ascend-driver", "/usr/local/Ascend/driver"), ("localtime", "/etc/localtime")]
         lines = ["volumes:"]
-        for name, path in host:
-            lines += render.block([{"name": name, "hostPath": {"path": path}}], 2)
+        for name in ("ascend-driver", "localtime"):
+            lines += render.block([{"name": name, "hostPath": {"path": MOUNTS[name]}}], 2)
         lines += render.block([{"name": "dshm", "emptyDir": {"medium": "Memory"}}], 2)
         if self.reset:
             path = "/user/restore/reset/%s.reset-config-%s" % (self.spec.namespace, self.spec.name)

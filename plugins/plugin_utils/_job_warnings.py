@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, shown
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, is_number, shown
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 # Volcano's init parameter grace-over-time as the vendor ships it, in seconds.
@@ -38,6 +38,7 @@ class JobWarnings:
             pod = container[:-2]
             if self.holds_npus(container):
                 self.node_selector(name, pod)
+                self.too_many(name, container)
             self.grace_period(name, pod)
             self.host_network(name, pod)
             self.restart_policy(name, pod[:-2])
@@ -83,6 +84,20 @@ class JobWarnings:
                 "On nodes of the plan's product the Pods would stay Pending",
                 "Correct the nodeSelector or `recovery_plan_product`; it was left as it is",
                 self.draft.place(path + (name,)),
+            )
+
+    def too_many(self, replica: str, container: Path) -> None:
+        has, resource = self.plan["job"].get("npus_per_node"), self.plan["job"]["resource"]
+        path = container + ("resources", "requests", resource)
+        asked = self.draft.data(path, self.draft.data(container + ("resources", "limits", resource)))
+        asked = int(asked) if isinstance(asked, str) and asked.isascii() and asked.isdigit() else asked
+        if has and is_number(asked) and asked > has:
+            self.findings.warn(
+                "npus-more-than-node",
+                "`%s` asks for %d NPUs, and a node of %s has %d" % (replica, asked, self.plan["product"], has),
+                "No node could ever take such a Pod, and it would stay Pending",
+                "Ask for %d at most, or correct `recovery_plan_product`; it was left as it is" % has,
+                self.draft.place(path),
             )
 
     def grace_period(self, replica: str, pod: Path) -> None:

@@ -252,6 +252,12 @@ class TestOwnership:
         assert pod in result.text
         assert [finding.code for finding in result.warnings] == ["node-selector-other-product"]
 
+    def test_more_npus_than_a_node_has_are_told(self) -> None:
+        selector = "nodeSelector: {accelerator-type: module-910b-8, host-arch: huawei-arm}"
+        text = small(pod=selector, container="resources: {limits: {huawei.com/Ascend910: 16}}")
+        result = adapt_job(text, make_plan(product="atlas-800t-a2"))
+        assert [finding.code for finding in result.warnings] == ["npus-more-than-node"]
+
     def test_force_with_host_network_is_told(self) -> None:
         result = adapt_job(small(pod="hostNetwork: true"), make_plan(fault_scheduling="force"))
         assert [finding.code for finding in result.warnings] == ["force-host-network"]

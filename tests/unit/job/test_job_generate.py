@@ -15,7 +15,7 @@ from conftest import Recorder, container_of, env_of, fixture, job_of, make_plan,
 
 from ansible_collections.mindcluster.recovery.plugins.filter.recovery_job import recovery_job
 from ansible_collections.mindcluster.recovery.plugins.filter.training_jobs_render import training_jobs_render
-from ansible_collections.mindcluster.recovery.plugins.module_utils._products import PRODUCT_NAMES
+from ansible_collections.mindcluster.recovery.plugins.module_utils._products import PRODUCT_NAMES, PRODUCTS, Product
 
 COMMAND = "cd /job/code\nbash scripts/train_start.sh /job/code \\\n  --bf16\n"
 JOB: dict[str, t.Any] = {"name": "llama", "image": "r/x@sha256:1", "workers": 3, "npus_per_node": 8, "command": COMMAND}
@@ -57,7 +57,9 @@ class TestGenerated:
         except Exception as exc:  # the plan's own refusal is the plan's subject
             pytest.skip(str(exc)) if "arch" not in str(exc) else None
             plan = make_plan("dump", product=product, framework=framework, arch="x86_64")
-        rendered = training_jobs_render([JOB], plan=plan)[0]
+        npus = plan["job"]["npus_per_node"] or 8
+        rendered = training_jobs_render([{**JOB, "npus_per_node": npus}], plan=plan)[0]
+        assert rendered["deviations"] == []
         assert rendered["notices"] == []
         assert recovery_job(rendered["text"], plan) == rendered["text"]
 
@@ -109,6 +111,18 @@ class TestGenerated:
             assert {"name": "data", "persistentVolumeClaim": {"claimName": "d"}} in pod["volumes"]
             mount = {"name": "data", "mountPath": "/data", "readOnly": True}
             assert mount in container_of(job, name)["volumeMounts"]
+
+    @pytest.mark.parametrize("product", [product for product in PRODUCTS if product.npus])
+    def test_more_npus_than_a_node_has_are_refused(self, product: Product) -> None:
+        plan = make_plan("dump", product=product.name, arch=product.archs[0])
+        with pytest.raises(AnsibleFilterError, match=r"a node of %s has %d" % (product.name, product.npus)):
+            training_jobs_render([{**JOB, "npus_per_node": int(product.npus or 0) + 1}], plan=plan)
+
+    @pytest.mark.parametrize("path", ["/dev/shm", "/etc/localtime/", "/user/restore/reset/config", "/data"])
+    def test_two_volumes_at_one_place_are_refused(self, path: str) -> None:
+        volumes = [{"name": name, "mountPath": path, "emptyDir": {}} for name in ("one", "two")]
+        with pytest.raises(AnsibleFilterError, match="`two` is mounted at `%s`, where `" % path.rstrip("/")):
+            render({**JOB, "extra_volumes": volumes})
 
 
 class TestManyJobs:
