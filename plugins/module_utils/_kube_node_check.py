@@ -22,6 +22,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels 
 )
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_plan import NodeState, change_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_hardware import (
+    SHOWN_BY,
     Hardware,
     Offer,
     arch_contradiction,
@@ -76,14 +77,26 @@ def check_nodes(
     offers = read_offers(names)
     requests, findings = _with_products(requests, states, offers, release)
     without = []
+    # Thousands of nodes are alike: where only labels are compared, each kind of node is looked at once.
+    harmless: set[t.Any] = set()
     for name, request in requests.items():
-        if name in states and (request.product or request.arch):
-            hardware = _hardware(request, states[name], offers.get(name))
-            contradictions = _contradictions(request, hardware)
-            findings += contradictions
-            if name in offers and not contradictions and _without_npus(request, hardware):
-                without.append(name)
+        if name not in states or not (request.product or request.arch):
+            continue
+        kind = None if name in offers else _kind(request, states[name])
+        if kind in harmless:
+            continue
+        hardware = _hardware(request, states[name], offers.get(name))
+        contradictions = _contradictions(request, hardware)
+        findings += contradictions
+        if kind is not None and not contradictions:
+            harmless.add(kind)
+        elif kind is None and not contradictions and _without_npus(request, hardware):
+            without.append(name)
     return Checked(requests, findings, without)
+
+
+def _kind(request: NodeRequest, state: NodeState) -> t.Any:
+    return (request.product, request.arch, *map(state.labels.get, SHOWN_BY))
 
 
 def without_npus_findings(checked: Checked) -> list[Finding]:

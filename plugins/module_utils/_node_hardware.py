@@ -22,6 +22,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._products import PRODUCTS, Product
 
 CHIP_NAME = "node.kubernetes.io/npu.chip.name"
+#: The labels that show the hardware; nodes with the same ones are alike as far as labels tell.
+SHOWN_BY = ("kubernetes.io/arch", "servertype", CHIP_NAME)
 #: Parts of NPUs of any chip, where they are divided on demand.
 _CORES = "huawei.com/npu-core"
 _RESOURCES = frozenset(product.resource for product in PRODUCTS)
