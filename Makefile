@@ -23,7 +23,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check bom docs docs-check clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check bench-render bom docs docs-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-nodes: setup ## label 5,000 Nodes in every way and compare
 
 bench-check: env ## check 1,000 manifests and compare with kubernetes_validate
 	$(call timed,bench-check,.venv/bin/python tests/bench/job_check.py)
+
+bench-render: env ## write 1,000 jobs in one play and compare with a loop of ansible.builtin.template; minutes
+	$(call timed,bench-render,.venv/bin/python tests/bench/render_jobs.py)
 
 bom: env ## list every wheel, image, collection and Python package that a site has to bring: INVENTORY=folder; PACKAGES, PLATFORM, PYTHON_VERSION
 	@test -n "$(INVENTORY)" || { echo "Say which site: make bom INVENTORY=/path/to/inventory" >&2; exit 2; }
