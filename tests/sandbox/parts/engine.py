@@ -53,15 +53,17 @@ class PrivateEngine:
 
     Each run that uses it holds a shared lock, which the kernel frees with the process; whoever leaves last and finds
     no lasting user ends the engine.
+
+    :param folder: another place for its images; an empty one makes an engine that knows no image.
     """
 
-    def __init__(self) -> None:
-        self.folder = paths.made(paths.cache() / "engine")
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or paths.made(paths.cache() / "engine")
         # A socket's path must be short, which a path below somebody's home need not be.
         self.runtime = Path("/run") / f"mindcluster-sandbox-{_short(str(self.folder))}"
         self.socket = self.runtime / "docker.sock"
         self.pidfile = self.runtime / "docker.pid"
-        self.log = paths.logs() / "dockerd.log"
+        self.log = (folder or paths.logs()) / "dockerd.log"
 
     @property
     def host(self) -> str:
@@ -107,12 +109,12 @@ class PrivateEngine:
         if os.geteuid() != 0:
             raise SandboxError("No Docker engine answers, and a private one needs root: start Docker or run as root")
         paths.made(self.runtime)
-        fresh = not self._pid()
+        fresh = not self.pid()
         if fresh:
             self.pidfile.unlink(missing_ok=True)  # left behind by a machine that went down
             say("docker: starting a private engine")
             self._spawn()
-        services.wait("dockerd", self._answers, lambda: bool(self._pid()) or self._fresh(), self.log, timeout=90)
+        services.wait("dockerd", self._answers, lambda: bool(self.pid()) or self._fresh(), self.log, timeout=90)
         if fresh:  # nobody builds yet, so that no layer of a build at work is taken for a leftover
             _docker(self.host, "image", "prune", "--force")
 
@@ -137,7 +139,7 @@ class PrivateEngine:
     def _answers(self) -> bool:
         return self.socket.exists() and not _docker(self.host, "version").returncode
 
-    def _pid(self) -> int:
+    def pid(self) -> int:
         """The engine's process number; 0 where the one in the pid file is no engine any more."""
         try:
             pid = int(self.pidfile.read_text(encoding="ascii"))
@@ -147,7 +149,7 @@ class PrivateEngine:
         return pid if name == "dockerd" and services.born(pid) else 0
 
     def _stop(self) -> None:
-        pid = self._pid()
+        pid = self.pid()
         if pid:
             say("docker: ending the private engine")
             services.end(pid, patience=30)
