@@ -21,7 +21,7 @@ DOCS = CHECKOUT / "docs"
 PARTS: dict[str, tuple[str, ...]] = {
     "Use it": ("getting-started", "flow", "gitops", "air-gapped", "migrating", "life-cycle", "troubleshooting"),
     "Look it up": ("variables", "plugins/index", "releases", "torch-patches"),
-    "中文": ("zh/getting-started", "life-cycle.zh-CN"),
+    "中文": ("zh/getting-started", "gitops.zh-CN", "life-cycle.zh-CN"),
     "How it is made": ("architecture",),
 }
 TITLES = {"plugins/index": "Modules, filters and roles"}

@@ -15,6 +15,7 @@ import pytest
 PAIRS = [
     ("README.md", "README.zh-CN.md"),
     ("docs/getting-started.md", "docs/zh/getting-started.md"),
+    ("docs/gitops.md", "docs/gitops.zh-CN.md"),
     ("docs/life-cycle.md", "docs/life-cycle.zh-CN.md"),
 ]
 # Pictures of letters are drawn anew in another language.
