@@ -147,6 +147,21 @@ def _images(job: t.Mapping[str, t.Any]) -> list[str]:
     return found
 
 
+def wrong_keys(jobs: t.Sequence[str]) -> list[Finding]:
+    """The mistakes in a list of jobs."""
+    return [
+        Finding(
+            "job-key",
+            "`%s` does not name a job" % job,
+            "Two namespaces may hold jobs of the same name",
+            "Write it as NAMESPACE/NAME",
+            "jobs",
+        )
+        for job in jobs
+        if job.count("/") != 1 or not all(job.split("/"))
+    ]
+
+
 def _nothing_before(where: str, current: Entry | None) -> Finding:
     what = "the cluster remembers nothing before what is there now" if current else "the cluster remembers nothing"
     return Finding(

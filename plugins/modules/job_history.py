@@ -33,16 +33,20 @@ attributes:
     support: full
 options:
   jobs:
-    description:
-      - The jobs, each with C(name), C(namespace), C(text) (the manifest) and C(plan). Other keys are not looked at, so
-        that C(training_job_result.jobs) can be given as it is.
+    description: The jobs, each as C(NAMESPACE/NAME).
+    type: list
+    elements: str
+    required: true
+  manifests:
+    description: The manifests that were applied, one for each of O(jobs), in the same order.
+    type: list
+    elements: str
+    required: true
+  plans:
+    description: The plans by which jobs, scripts and labels were made; one for each of O(jobs), or one for all of them.
     type: list
     elements: dict
     required: true
-  plan:
-    description:
-      - The plan of the whole run, by which scripts and labels were made. Without it each job's own plan is stored.
-    type: dict
 seealso:
   - module: mindcluster.recovery.job_rollback
 """
@@ -50,8 +54,11 @@ seealso:
 EXAMPLES = r"""
 - name: Remember what was delivered
   mindcluster.recovery.job_history:
-    jobs: "{{ training_job_result.jobs }}"
-    plan: "{{ recovery_plan_result }}"
+    jobs: [default/llama2]
+    manifests:
+      - "{{ lookup('ansible.builtin.file', 'llama2.yaml', rstrip=false) }}"
+    plans:
+      - "{{ recovery_plan_result }}"
   delegate_to: localhost
 """
 
@@ -76,59 +83,66 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history import (
     LARGEST,
+    PREFIX,
     delivered,
     entry_of,
     too_large,
+    wrong_keys,
 )
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history_edge import HistoryMap
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC, connect
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import read_documents
 
-_KEYS = {"name": str, "namespace": str, "text": str, "plan": dict}
+Params = t.Mapping[str, t.Any]
 
 
-def _mistakes(jobs: t.Sequence[t.Mapping[str, t.Any]]) -> list[Finding]:
-    return [
-        Finding(
-            "job-incomplete",
-            "the key `%s` is missing or of the wrong type" % key,
-            "The job could not be brought back later",
-            "Give the entries of `training_job_result.jobs`",
-            "jobs[%d]" % number,
+def _mistakes(params: Params) -> list[Finding]:
+    jobs, manifests, plans = params["jobs"], params["manifests"], params["plans"]
+    findings = []
+    if len(manifests) != len(jobs) or len(plans) not in (1, len(jobs)):
+        findings.append(
+            Finding(
+                "lists-differ",
+                "%d jobs, %d manifests and %d plans are given" % (len(jobs), len(manifests), len(plans)),
+                "Which manifest is whose would be guessed",
+                "Give one manifest for each job, in the same order, and one plan for each or one for all",
+                "jobs",
+            )
         )
-        for number, job in enumerate(jobs)
-        for key, kind in _KEYS.items()
-        if not isinstance(job.get(key), kind)
-    ]
+    return findings + wrong_keys(jobs)
+
+
+def _remember(module: AnsibleModule, client: t.Any, key: str, text: str, plan: dict[str, t.Any]) -> bool:
+    namespace, _slash, name = key.partition("/")
+    entry = entry_of(read_documents([text]), plan, namespace)
+    store = HistoryMap(client, namespace, name)
+    if len(entry.manifest.encode()) > LARGEST:
+        module.warn(too_large(store.where, len(entry.manifest.encode())).line())
+        return False
+    return store.write(delivered(store.history, entry), module.check_mode)
 
 
 def main() -> None:
     spec: dict[str, dict[str, t.Any]] = {
-        "jobs": {"type": "list", "elements": "dict", "required": True},
-        "plan": {"type": "dict"},
+        "jobs": {"type": "list", "elements": "str", "required": True},
+        # A manifest may hold passwords in variables; nothing of it belongs into a log.
+        "manifests": {"type": "list", "elements": "str", "required": True, "no_log": True},
+        "plans": {"type": "list", "elements": "dict", "required": True},
     }
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
-    jobs = module.params["jobs"]
-    # The text of a manifest may hold passwords and is long.
-    shown = {"module_args": dict(module.params, jobs=[job.get("name") for job in jobs], plan="(not shown)")}
-    changed, maps = False, []
+    params = module.params
     try:
-        mistakes = _mistakes(jobs)
+        mistakes = _mistakes(params)
         if mistakes:
             raise Refused(mistakes)
-        client = connect(module.params)
-        for job in jobs:
-            entry = entry_of(read_documents([job["text"]]), module.params["plan"] or job["plan"], job["namespace"])
-            store = HistoryMap(client, job["namespace"], job["name"])
-            maps.append("%s/%s" % (job["namespace"], store.name))
-            if len(entry.manifest.encode()) > LARGEST:
-                module.warn(too_large(store.where, len(entry.manifest.encode())).line())
-                continue
-            changed = store.write(delivered(store.history, entry), module.check_mode) or changed
+        client = connect(params)
+        plans = params["plans"] * len(params["jobs"]) if len(params["plans"]) == 1 else params["plans"]
+        stored = [_remember(module, client, *job) for job in zip(params["jobs"], params["manifests"], plans)]
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts(), invocation=shown)
-    module.exit_json(changed=changed, maps=maps, invocation=shown)
+        module.fail_json(msg=str(exc), errors=exc.as_dicts())
+    maps = ["%s/%s%s" % (key.partition("/")[0], PREFIX, key.partition("/")[2]) for key in params["jobs"]]
+    module.exit_json(changed=any(stored), maps=maps)
 
 
 if __name__ == "__main__":

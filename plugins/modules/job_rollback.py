@@ -33,9 +33,9 @@ attributes:
     support: full
 options:
   jobs:
-    description: The jobs, each with C(name) and C(namespace). Other keys are not looked at.
+    description: The jobs, each as C(NAMESPACE/NAME).
     type: list
-    elements: dict
+    elements: str
     required: true
   replace:
     description:
@@ -54,8 +54,7 @@ seealso:
 EXAMPLES = r"""
 - name: Go back to the image and manifest before the last delivery
   mindcluster.recovery.job_rollback:
-    jobs:
-      - {name: llama2-pretrain, namespace: default}
+    jobs: [default/llama2-pretrain]
     replace: true
   delegate_to: localhost
 """
@@ -111,7 +110,12 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
-from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history import Entry, described, gone_back
+from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history import (
+    Entry,
+    described,
+    gone_back,
+    wrong_keys,
+)
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history_edge import HistoryMap
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import KUBE_ARGSPEC, connect
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_apply import Applier
@@ -147,12 +151,13 @@ def _documents(entry: Entry | None) -> list[Document]:
     return read_documents([entry.manifest]) if entry else []
 
 
-def _returns(client: t.Any, jobs: t.Sequence[t.Mapping[str, t.Any]]) -> list[_Return]:
+def _returns(client: t.Any, jobs: t.Sequence[str]) -> list[_Return]:
     found: list[_Return] = []
     findings: list[Finding] = []
     for job in jobs:
+        namespace, _slash, name = job.partition("/")
         try:
-            found.append(_Return(client, str(job.get("name")), str(job.get("namespace") or "default")))
+            found.append(_Return(client, name, namespace))
         except Refused as exc:
             findings += exc.findings
     if findings:
@@ -168,15 +173,17 @@ def _common_plan(returns: t.Sequence[_Return]) -> dict[str, t.Any] | None:
 
 def main() -> None:
     spec: dict[str, dict[str, t.Any]] = {
-        "jobs": {"type": "list", "elements": "dict", "required": True},
+        "jobs": {"type": "list", "elements": "str", "required": True},
         "replace": {"type": "bool", "default": False},
         "replace_timeout": {"type": "int", "default": 300},
     }
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     params = module.params
-    shown = {"module_args": dict(params, jobs=[job.get("name") for job in params["jobs"]])}
     try:
+        mistakes = wrong_keys(params["jobs"])
+        if mistakes:
+            raise Refused(mistakes)
         client = connect(params)
         returns = _returns(client, params["jobs"])
         applier = Applier(client, "default", params["replace"], params["replace_timeout"])
@@ -186,13 +193,12 @@ def main() -> None:
         # Last, so that a run that breaks off before is simply made again.
         moved = [each.store.write(each.history, module.check_mode) for each in returns]
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts(), invocation=shown)
+        module.fail_json(msg=str(exc), errors=exc.as_dicts())
     answer: dict[str, t.Any] = {
         "changed": any(moved) or any(step.changes for step in steps),
         "jobs": [each.report() for each in returns],
         "plan": _common_plan(returns),
         "objects": [step.summary() for step in steps],
-        "invocation": shown,
     }
     if module._diff:
         answer["diff"] = [step.diff() for step in steps if step.changes]

@@ -34,12 +34,12 @@ def actions(result: Result) -> dict[str, str]:
 
 def remember(kube: KubeSite, namespace: str, text: str, release: str = "7.2.RC1") -> Result:
     plan = build_plan({"strategies": "retry", "release": release})
-    jobs = [{"name": "llama2", "namespace": namespace, "text": text, "plan": plan}]
-    return run_module("job_history", jobs=jobs, kubeconfig=str(kube.kubeconfig))
+    jobs = [f"{namespace}/llama2"]
+    return run_module("job_history", jobs=jobs, manifests=[text], plans=[plan], kubeconfig=str(kube.kubeconfig))
 
 
 def roll_back(kube: KubeSite, namespace: str, **options: t.Any) -> Result:
-    jobs = [{"name": "llama2", "namespace": namespace}]
+    jobs = [f"{namespace}/llama2"]
     return run_module("job_rollback", jobs=jobs, kubeconfig=str(kube.kubeconfig), **options)
 
 
