@@ -39,6 +39,10 @@ options:
   tag:
     description: Tag of the image. Without it the tags that the role gives by default are meant, one for each release.
     type: str
+  engine:
+    description: Whether the images may be in the engine of this host. V(false) where they were built without one.
+    type: bool
+    default: true
   pushed:
     description: Whether the images were pushed, so that the registry is to be asked.
     type: bool
@@ -145,6 +149,7 @@ def main() -> None:
         argument_spec={
             "repository": {"type": "str", "required": True},
             "tag": {"type": "str"},
+            "engine": {"type": "bool", "default": True},
             "pushed": {"type": "bool", "default": True},
             "registry_ca": {"type": "str"},
             "registry_insecure": {"type": "bool", "default": False},
@@ -154,7 +159,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    if DOCKER_IMPORT_ERROR:
+    if DOCKER_IMPORT_ERROR and module.params["engine"]:
         module.fail_json(msg=missing_required_lib("docker"), exception=DOCKER_IMPORT_ERROR)
     params = module.params
     tags = [params["tag"]] if params["tag"] else [name.lower() for name in RELEASE_NAMES]
@@ -166,7 +171,9 @@ def main() -> None:
     except Refused as exc:
         module.fail_json(msg=str(exc), errors=exc.as_dicts())
     name = str(repository)
-    outcomes = [asked(name, lambda: _from_engine(params, repository, tags, module.check_mode))]
+    outcomes = []
+    if params["engine"]:
+        outcomes.append(asked(name, lambda: _from_engine(params, repository, tags, module.check_mode)))
     if params["pushed"]:
         outcomes.append(asked(name, lambda: _from_registry(params, repository, tags, module.check_mode)))
     removed = [each for outcome in outcomes for each in outcome.removed]
