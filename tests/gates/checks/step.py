@@ -61,7 +61,8 @@ class Step(t.NamedTuple):
     :ivar folder: where it runs.
     :ivar before: what has to be made ready first.
     :ivar python: the Python environment whose programs come first; it is made where it is missing.
-    :ivar tool: the package in it that does the check.
+    :ivar tool: the package that does the check.
+    :ivar versions_of: the environment that has this package, where it is another one.
     :ivar missing: why it cannot run on this machine; then it counts for nothing, and is reported as not run.
     """
 
@@ -74,6 +75,7 @@ class Step(t.NamedTuple):
     python: venv.Environment = venv.CONTROLLER
     tool: str = ""
     missing: str = ""
+    versions_of: venv.Environment | None = None
 
 
 def run(step: Step) -> Count:
@@ -94,7 +96,7 @@ def run(step: Step) -> Count:
         print("\n".join(text.splitlines()[-SHOWN:]), flush=True)
         count = count._replace(failures=(failure(step.name, text),))
     verdict = "FAILED" if count.failed else "ok"
-    tool = f"{step.tool} {step.python.version_of(step.tool)}" if step.tool else step.command[0]
+    tool = f"{step.tool} {(step.versions_of or step.python).version_of(step.tool)}" if step.tool else step.command[0]
     row = (step.name, tool, "FAILED" if count.failed else "pass", str(count.passed), str(count.failed))
     detail = f"{count.passed} passed, {count.failed} failed, " if count.passed + count.failed > 1 else ""
     print(f"{step.name:<28} {verdict:<7} {detail}{elapsed(time.monotonic() - started)}", flush=True)

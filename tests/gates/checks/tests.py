@@ -26,6 +26,7 @@ def step(
 ) -> Step:
     """Runs the tests of a folder, two at once, those of one file in turn.
 
+    :param folder: the folder, or files, with a blank between them.
     :param show: is given the log, for what a reader wants to see of it in any case.
     :param python: the environment that they run in.
     :param tool: the package that the tests are about, where that is not pytest.
@@ -41,5 +42,5 @@ def step(
         total, *bad = (sum(int(suite.get(number, "0")) for suite in suites) for number in NUMBERS)
         return Count(total - sum(bad), sum(bad))
 
-    command = ["python", "-m", "pytest", "-q", folder, "-n", "2", "--dist", "loadfile", f"--junitxml={report}"]
+    command = ["python", "-m", "pytest", "-q", *folder.split(), "-n", "2", "--dist", "loadfile", f"--junitxml={report}"]
     return Step(name, command, count, before=lambda: report.unlink(missing_ok=True), python=python, tool=tool)

@@ -27,11 +27,13 @@ class Environment(t.NamedTuple):
     :ivar folder: where it is; it cannot be moved.
     :ivar wanted: what pip is told to install, with files of requirements as C(-r FILE).
     :ivar python: the interpreter that it is made from.
+    :ivar linked: whether this checkout is what its Ansible finds as the collection.
     """
 
     folder: Path
     wanted: t.Sequence[str]
     python: str = sys.executable
+    linked: bool = True
 
     @property
     def programs(self) -> Path:
@@ -122,7 +124,9 @@ def _ensure_venv_module(python: str) -> None:
 def _link_collection(environment: Environment) -> None:
     """Let the environment's Ansible find this checkout, so that an edit here is what runs."""
     link = paths.made(environment.packages / "ansible_collections" / "mindcluster") / "recovery"
-    if link.is_symlink() and link.resolve() == paths.CHECKOUT:
+    wanted = paths.CHECKOUT if environment.linked else None
+    if wanted and link.is_symlink() and link.resolve() == wanted:
         return
     link.unlink(missing_ok=True)
-    link.symlink_to(paths.CHECKOUT)
+    if wanted:
+        link.symlink_to(wanted)
