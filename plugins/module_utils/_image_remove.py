@@ -99,8 +99,7 @@ class RegistryRemoval:
             rights((self._path, "pull")),
             expect=(200, 404),
         )
-        body = answer.body()
-        return [str(tag) for tag in json.loads(body).get("tags") or []] if answer.status == 200 else []
+        return [str(tag) for tag in json.loads(answer.content).get("tags") or []] if answer.status == 200 else []
 
     def _is_ours(self, tag: str) -> bool:
         manifest = json.loads(self._registry.manifest(self._path, tag).body)
@@ -119,7 +118,6 @@ class RegistryRemoval:
             rights((self._path, "pull,delete")),
             expect=(_DELETED, 404, *_OFF),
         )
-        answer.discard()
         return answer.status in (_DELETED, 404)
 
 
