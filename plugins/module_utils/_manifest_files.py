@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import time
 import typing as t
 
@@ -23,6 +24,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kustomizatio
 )
 
 MARKER = "# Managed by mindcluster.recovery"
+# The names stand in a kustomization as they are, without quotes.
+_NAME = re.compile(r"[\w./][\w.+=/-]*( \w[\w.+=/-]*)*\Z")
 _BOM = "\ufeff"
 
 
@@ -231,9 +234,11 @@ def name_mistakes(directory: str, wishes: t.Sequence[Wish]) -> list[Finding]:
     root = os.path.realpath(directory)
     for wish in wishes:
         normal = os.path.normpath(wish.path)
-        inside = os.path.realpath(os.path.join(root, normal))
+        inside = os.path.realpath(os.path.join(root, normal)) if "\0" not in normal else ""
         if not wish.path or os.path.isabs(wish.path) or ".." in wish.path.split("/") or "\0" in wish.path:
             what = "`%s` is not a relative path below the directory" % wish.path
+        elif not _NAME.match(wish.path):
+            what = "`%s` holds a character that YAML or a shell reads in another way" % wish.path
         elif inside != root and not inside.startswith(root + os.sep):
             what = "`%s` leads out of the directory, through a symbolic link" % wish.path
         elif inside == root or os.path.basename(normal) in KUSTOMIZATION_NAMES:

@@ -77,9 +77,30 @@ def test_the_input_itself_may_be_edited_in_place(tmp_path: pathlib.Path) -> None
     assert own.read_text() == "mine: false\n"
 
 
-@pytest.mark.parametrize("path", ["../a.yaml", "/tmp/a.yaml", "x/../../a.yaml", "", ".", "kustomization.yaml"])
+@pytest.mark.parametrize(
+    "path",
+    ["../a.yaml", "/tmp/a.yaml", "x/../../a.yaml", "", ".", "..", "kustomization.yaml", "sub/../kustomization.yaml",
+     "a.yaml\n  - b.yaml", "a: b.yaml", "#a.yaml", "*a.yaml", "[a].yaml", "a\0.yaml", "a #b.yaml", "'a'.yaml",
+     "- a.yaml", "@a.yaml", "a\tb.yaml"],
+)  # fmt: skip
 def test_nothing_outside_the_directory(tmp_path: pathlib.Path, path: str) -> None:
     assert refusal(tmp_path, Wish(path, "a: 1\n")) == ["file-name"]
+
+
+@pytest.mark.parametrize("path", ["a.yaml", "训练/任务-1.yaml", "a b.yaml", "a+b=c.yml", "1.yaml", "true.yaml"])
+def test_names_stand_in_the_kustomization_as_they_are(tmp_path: pathlib.Path, path: str) -> None:
+    deliver(tmp_path, Wish(path, "a: 1\n"))
+    assert yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["resources"] == [path]
+
+
+def test_a_file_that_is_a_link_to_another_place_is_not_written(tmp_path: pathlib.Path) -> None:
+    outside = tmp_path / "outside.yaml"
+    outside.write_text(MARKER + "\nmine: true\n")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.yaml").symlink_to(outside)
+    assert refusal(tmp_path / "tree", Wish("a.yaml", "a: 1\n")) == ["file-name"]
+    (tmp_path / "tree" / "kustomization.yaml").symlink_to(outside)
+    assert refusal(tmp_path / "tree", Wish("b.yaml", "b: 1\n")) == ["kustomization-link"]
 
 
 def test_a_link_does_not_lead_out(tmp_path: pathlib.Path) -> None:
