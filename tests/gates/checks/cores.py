@@ -50,7 +50,7 @@ def _pair(core: str, python: pythons.Version) -> list[Step]:
     title = f"on core {core}, Python {_dotted(python)}"
     return [
         sanity.step(f"sanity {title}", where, _dotted(python))._replace(missing=missing),
-        tests.step(f"units {title}", "tests/unit", python=where, tool="ansible-core")._replace(missing=missing),
+        tests.step(f"units {title}", tests.OF_PLUGINS, python=where, tool="ansible-core")._replace(missing=missing),
     ]
 
 

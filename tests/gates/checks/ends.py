@@ -16,7 +16,7 @@ from parts import pythons, venv  # isort: skip
 
 OLDEST_PYTHON = (3, 10)
 NEWEST_PYTHONS = ((3, 14), (3, 13), (3, 12))
-RANGE = re.compile(r"^([\w.-]+)>=([\w.]+),<[\w.]+$")
+RANGE = re.compile(r"^([\w.-]+(?:\[[\w,-]+\])?)>=([\w.]+),<[\w.]+$")
 
 
 def steps() -> list[Step]:
@@ -62,7 +62,7 @@ def _end(name: str, environment: venv.Environment) -> list[Step]:
     wanted = OLDEST_PYTHON if name == "oldest" else NEWEST_PYTHONS[-1]
     missing = "" if environment.python else "this machine has no Python %d.%d" % wanted
     return [
-        tests.step(f"units, {name} dependencies", "tests/unit", python=environment, tool="ansible-core")
+        tests.step(f"units, {name} dependencies", tests.OF_PLUGINS, python=environment, tool="ansible-core")
         ._replace(missing=missing),
         artifact.installed(f"site, {name} dependencies", "test_install.py", environment)._replace(missing=missing),
     ]  # fmt: skip

@@ -14,6 +14,8 @@ from .step import BUILD, Count, Step
 
 from parts import venv  # isort: skip
 
+#: The unit tests without those of what only C(.venv) does: the documentation site is built by its tools.
+OF_PLUGINS = "tests/unit --ignore=tests/unit/docs"
 NUMBERS = ("tests", "failures", "errors", "skipped")
 
 
