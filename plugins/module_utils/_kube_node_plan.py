@@ -90,14 +90,17 @@ def change_of(request: NodeRequest, state: NodeState, prune: bool) -> NodeChange
 
 
 def surplus_keys(request: NodeRequest, state: NodeState) -> list[str]:
-    """Keys that this collection owns on the node and that are no longer wanted, in the order of the alphabet."""
+    """Keys that this collection owns on the node and that are no longer wanted, in the order of the alphabet.
+
+    A request for no label at all takes back whatever this collection has set. Where labels are asked for, one that the
+    device plugin maintains from some release on stays: it may be the plugin's by now, with the value that we have set.
+    """
     if not state.owned:
         return []
-    return sorted(
-        key
-        for key in state.owned
-        if key in state.labels and key not in request.labels and key not in NEVER_PRUNED and owner_of(key) is None
-    )
+    surplus = [key for key in state.owned if key in state.labels and key not in request.labels]
+    if request.labels:
+        surplus = [key for key in surplus if key not in NEVER_PRUNED and owner_of(key) is None]
+    return sorted(surplus)
 
 
 def missing_nodes(names: t.Sequence[str], known: t.Collection[str], size: int) -> Finding:

@@ -93,8 +93,8 @@ options:
   prune:
     description:
       - Also remove the labels that this collection has set on a node of O(nodes) and that are no longer wanted.
-      - A label that somebody else has set, or has changed since, is never removed, nor is one that the device plugin
-        maintains.
+      - A label that somebody else has set, or has changed since, is never removed. Nor is one that the device plugin
+        maintains from some release on, except on a node for which no label at all is asked for.
     type: bool
     default: false
   workers:
