@@ -75,6 +75,22 @@ class Changes:
     def in_emptied(self, path: str) -> bool:
         return any(path.startswith(folder + "/") for folder in self.emptied)
 
+    def settle(self) -> None:
+        """Folders that were emptied, and into which nothing came, go away as a whole."""
+        for folder in sorted(self.emptied):
+            if not any(path.startswith(folder + "/") for path in self.files):
+                self.emptied.discard(folder)
+                self.removed.add(folder)
+
+    def is_gone(self, path: str) -> bool:
+        """Whether a path is below a folder that is taken away as a whole."""
+        folder = posixpath.dirname(path)
+        while folder != "/":
+            if folder in self.removed:
+                return True
+            folder = posixpath.dirname(folder)
+        return False
+
     @property
     def is_empty(self) -> bool:
         return not (self.files or self.removed or self.emptied)
@@ -88,6 +104,11 @@ class Changes:
                 continue
             step = posixpath.join(place, part)
             real = self.tree.real(step)
+            if real in self.removed:
+                # A folder that was taken away comes again, without what was in it.
+                self.removed.discard(real)
+                self.emptied.add(real)
+                self.folders[real] = Entry(FOLDER, 0o755, 0, 0, self.mtime)
             if real is None or (self.in_emptied(real) and real not in self.folders):
                 real = step
                 self.folders.setdefault(step, Entry(FOLDER, 0o755, 0, 0, self.mtime))

@@ -202,7 +202,8 @@ def read_files(
         member = archive.next_member()
         if member is None:
             return found
-        if member.kind != FILE or member.sparse or not is_wanted(member.name):
+        whiteout = member.name.rpartition("/")[2].startswith(_WHITEOUT)
+        if member.kind != FILE or member.sparse or whiteout or not is_wanted(member.name):
             continue
         if member.name.endswith(".so"):
             found[member.name] = b""

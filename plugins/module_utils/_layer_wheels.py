@@ -176,14 +176,13 @@ def _uninstall(changes: Changes, python: Interpreter, installed: Distributions, 
     owned = _owned_folders(old.site, recorded)
     for folder in owned:
         changes.empty(folder)
+    if tree.is_folder(old.info):
+        changes.remove(old.info)
     for path in recorded:
-        if not any(path.startswith(folder + "/") for folder in owned):
+        if not any(path.startswith(folder + "/") for folder in [*owned, old.info]):
             changes.remove(path)
             if path.endswith(".py"):
                 _remove_byte_code(changes, path)
-    if tree.is_folder(old.info):
-        changes.empty(old.info)
-        changes.remove(old.info)
 
 
 def _owned_folders(site: str, recorded: t.Sequence[str]) -> list[str]:

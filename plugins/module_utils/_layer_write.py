@@ -32,6 +32,7 @@ class Layer(t.NamedTuple):
 def write_layer(changes: Changes, stream: t.IO[bytes]) -> Layer:
     """Write the changes, packed, to a stream."""
     writer = _Writer(stream)
+    changes.settle()
     members = _members(changes)
     for name in sorted(members):
         entry, data = members[name]
@@ -44,14 +45,16 @@ def _members(changes: Changes) -> dict[str, tuple[Entry, bytes | str | None]]:
     members: dict[str, tuple[Entry, bytes | str | None]] = {}
     mark = Entry("f", 0o644, 0, 0, changes.mtime, 0)
     for path, entry in changes.folders.items():
-        if not (path in changes.removed or path in changes.files):
+        if not (path in changes.removed or path in changes.files or changes.is_gone(path)):
             members[path.lstrip("/")] = (entry, None)
     for path, put in changes.files.items():
         members[path.lstrip("/")] = (put.entry, put.data)
     for path in changes.emptied:
-        if path not in changes.removed:
+        if path not in changes.removed and not changes.is_gone(path):
             members["%s/.wh..wh..opq" % path.lstrip("/")] = (mark, b"")
     for path in changes.removed:
+        if changes.is_gone(path):
+            continue
         folder, dummy, name = path.lstrip("/").rpartition("/")
         members["%s.wh.%s" % (folder + "/" if folder else "", name)] = (mark, b"")
     return members
