@@ -23,7 +23,7 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check bench-image bench-render bom docs docs-check clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check bench-image bench-render equality bom docs docs-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ docs-check: docs ## look at each page of it in a browser, on a phone and on a de
 
 bench-image: env ## make a training image with an engine that starts empty, with a warm one and without one, and compare
 	$(call timed,bench-image,$(PYTHON) $(SANDBOX) run --with registry,wheels,tar-torch26 -- .venv/bin/python tests/bench/image.py)
+
+equality: setup ## build images with an engine and without, and compare every path of them
+	$(call timed,equality,$(PYTHON) $(SANDBOX) run --with docker,registry,wheels,images -- .venv/bin/python tests/real/registry/equality.py)
 
 clean: ## remove what was built inside the checkout; the cache folder and .venv stay
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output
