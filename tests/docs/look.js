@@ -4,13 +4,20 @@
   const findings = [];
   const root = document.documentElement;
 
-  const shown = (element) => {
-    for (let here = element; here; here = here.parentElement) {
-      const style = getComputedStyle(here);
-      if (style.display === "none" || style.visibility !== "visible" || style.opacity === "0") return false;
-    }
-    return true;
+  // What is asked of an element is asked of all around it, so each answer is kept.
+  const kept = (work) => {
+    const answers = new Map();
+    const answer = (element) => {
+      if (!answers.has(element)) answers.set(element, work(element, element.parentElement && answer(element.parentElement)));
+      return answers.get(element);
+    };
+    return answer;
   };
+  const styleOf = kept((element) => getComputedStyle(element));
+  const shown = kept((element, around) => {
+    const style = styleOf(element);
+    return around !== false && style.display !== "none" && style.visibility === "visible" && style.opacity !== "0";
+  });
   const named = (element) => element.tagName.toLowerCase() + [...element.classList].map((name) => "." + name).join("");
   const shorten = (text) => text.trim().replace(/\s+/g, " ").slice(0, 40);
 
@@ -44,20 +51,9 @@
     const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
     return (light + 0.05) / (dark + 0.05);
   };
-  const canvas = () => [255, 255, 255, 1];
-  const behind = (element) => {
-    let color = [0, 0, 0, 0];
-    for (let here = element; here; here = here.parentElement) {
-      color = over(color, parse(getComputedStyle(here).backgroundColor));
-      if (color[3] > 0.999) return color;
-    }
-    return over(color, canvas());
-  };
-  const faded = (element) => {
-    let opacity = 1;
-    for (let here = element; here; here = here.parentElement) opacity *= Number(getComputedStyle(here).opacity);
-    return opacity;
-  };
+  const canvas = [255, 255, 255, 1];
+  const behind = kept((element, around) => over(parse(styleOf(element).backgroundColor), around || canvas));
+  const faded = kept((element, around) => Number(styleOf(element).opacity) * (around ?? 1));
   const judge = (element, color, background, text) => {
     const ink = [color[0], color[1], color[2], color[3] * faded(element)];
     const found = ratio(over(ink, background), background);
@@ -71,7 +67,7 @@
     const range = document.createRange();
     range.selectNodeContents(inked.currentNode);
     if (![...range.getClientRects()].some((box) => box.width > 1 && box.height > 1)) continue;
-    judge(element, parse(getComputedStyle(element).color), behind(element), inked.currentNode.data);
+    judge(element, parse(styleOf(element).color), behind(element), inked.currentNode.data);
   }
   for (const field of document.querySelectorAll("input[placeholder]")) {
     if (shown(field)) judge(field, parse(getComputedStyle(field, "::placeholder").color), behind(field), field.placeholder);
