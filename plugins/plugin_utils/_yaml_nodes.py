@@ -23,6 +23,9 @@ import yaml
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Compared by identity, since a job has hundreds of events; untyped, since the stubs give an event no mark for sure.
+_MAP_END: t.Any = yaml.MappingEndEvent
+_SEQ_END: t.Any = yaml.SequenceEndEvent
 _RESOLVER = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
 _PROPERTIES = re.compile(r"[&!]\S*[ \t]*")
@@ -191,7 +194,7 @@ class _Builder:
         weight = 0
         depth = node.depth + 1
         for event in self.events:
-            if type(event) is yaml.MappingEndEvent:
+            if type(event) is _MAP_END:
                 node.end = event.end_mark.index + self.shift
                 break
             key = self.node(event, depth)
@@ -204,7 +207,7 @@ class _Builder:
         """Read the items of a list; returns what they weigh."""
         weight = 0
         for event in self.events:
-            if type(event) is yaml.SequenceEndEvent:
+            if type(event) is _SEQ_END:
                 node.end = event.end_mark.index + self.shift
                 break
             item = self.node(event, node.depth + 1)
