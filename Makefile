@@ -23,10 +23,10 @@ ifeq ($(PYTHON),)
 $(error Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3 …)
 endif
 
-.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test bench-nodes bench-check bench-image bench-render equality bom docs docs-check clean
+.PHONY: help env prepare setup demo demo-down lint sanity test-unit matrix prove real molecule test quality test-matrix bench-nodes bench-check bench-image bench-render equality bom docs docs-check clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  DELIVERY=gitops|apply chooses what the demo shows, BUILDER=docker|registry what builds its image."
 
@@ -67,7 +67,13 @@ molecule: setup ## every scenario, on the real engine, registry and API server; 
 	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
 
 test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
-	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit matrix proof real molecule
+	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit oldest-core artifact matrix proof real molecule
+
+quality: env ## every gate that needs no services, as one table: tool, version, verdict, findings; half an hour
+	@$(GATES) --table lint sanity unit cores house artifact ends
+
+test-matrix: env ## sanity and unit tests on ansible-core 2.16, 2.18, 2.19 and 2.21 with Python 3.12 and 3.13, where they are here
+	@$(GATES) --table sanity unit cores
 
 bench-nodes: setup ## label 5,000 Nodes in every way and compare
 	$(call timed,bench-nodes,$(PYTHON) $(SANDBOX) run --with kube -- .venv/bin/python tests/bench/nodes.py)
