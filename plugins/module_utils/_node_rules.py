@@ -26,6 +26,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._releases imp
 )
 
 SCHEDULE_POLICY = "huawei.com/schedule_policy"
+#: The scheduler reads the annotation from this release on; the vendor's pages use it from 26.1.0 on.
+SCHEDULE_POLICY_SINCE = "7.3.0"
 
 
 def assumed_arch(product: Product, arch: str | None) -> str:

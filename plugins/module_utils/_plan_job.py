@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import SCHEDULE_POLICY, node_selector
 from ansible_collections.mindcluster.recovery.plugins.module_utils._operator_env import operator_env, operator_env_note
+from ansible_collections.mindcluster.recovery.plugins.module_utils._plan_former import former
 from ansible_collections.mindcluster.recovery.plugins.module_utils._request import Request
 from ansible_collections.mindcluster.recovery.plugins.module_utils._strategies import STRATEGIES, Strategy
 from ansible_collections.mindcluster.recovery.plugins.module_utils._suites import RECOVERY_FLAGS, mindspeed_llm
@@ -125,12 +126,26 @@ def _surplus(request: Request, args: list[str]) -> dict[str, list[str]]:
     return {"args": flags, "env": env, "exports": []}
 
 
+def _exports(request: Request) -> dict[str, str]:
+    elastic = request.framework == "pytorch" and request.release.elastic_agent
+    return {"ELASTIC_PROCESS_RECOVER_ENABLE": "1"} if elastic else {}
+
+
+def _owned(request: Request) -> dict[str, dict[str, t.Any]]:
+    """What differs between releases, by kind and name; fields of the Pod are the same in all of them."""
+    return {
+        "annotations": _annotations(request),
+        "env": {entry["name"]: entry["value"] for entry in _env(request) if "value" in entry},
+        "exports": _exports(request),
+        "ports": {port["name"]: port["containerPort"] for port in _ports(request)},
+    }
+
+
 def job_plan(request: Request) -> dict[str, t.Any]:
     """The job's part of the plan; see the module documentation of recovery_plan."""
     product = request.product
     known = suite_flags(request)
     args = [flag for flag in wanted_flags(request) if flag in known]
-    elastic = request.framework == "pytorch" and request.release.elastic_agent
     return {
         "api_version": "mindxdl.gitee.com/v1",
         "kind": "AscendJob",
@@ -140,7 +155,7 @@ def job_plan(request: Request) -> dict[str, t.Any]:
         "annotations": _annotations(request),
         "template_labels": {"ring-controller.atlas": product.ring_controller} if product else {},
         "env": _env(request),
-        "exports": {"ELASTIC_PROCESS_RECOVER_ENABLE": "1"} if elastic else {},
+        "exports": _exports(request),
         "args": args,
         "ports": _ports(request),
         "node_selector": node_selector(request.release, product, request.arch) if product else {},
@@ -155,6 +170,7 @@ def job_plan(request: Request) -> dict[str, t.Any]:
             "ports": [port["name"] for port in _ports(request)],
         },
         "surplus": _surplus(request, args),
+        "former": former(request, _owned),
     }
 
 

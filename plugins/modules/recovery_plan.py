@@ -139,7 +139,8 @@ plan:
       variables that the operator of the release injects by itself, C(job.operator_env_note) what a different value of
       the
       user's does there. C(job.adjustable) names what the user may choose the value of, C(job.surplus) the switches of
-      strategies that are not asked for.
+      strategies that are not asked for. C(job.former) has what the same request would want on other releases (C(kind),
+      C(name), C(value), C(releases)), and what is without effect on this one.
   type: dict
   returned: success
   contains:

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_args import StartCommand
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_former import Former
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, Owner
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_ports import TTP_VARIABLE, Ports, job_port
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_select import (
@@ -63,17 +64,21 @@ class _Adapter:
         owner = Owner(self.draft, self.findings, self.plan, extra)
         owner.texts(self.root + ("metadata",), "labels", ("namespace", "name"))
         owner.texts(self.root + ("metadata",), "annotations", ("labels", "namespace", "name"))
-        self._containers(owner, image, extra)
+        former = Former(self.draft, self.findings, self.plan, extra)
+        self._containers(owner, former, image, extra)
         JobWarnings(self.draft, self.findings, self.plan, self.root, self.containers).run()
+        former.run(self.root, self.containers.values())
 
-    def _containers(self, owner: Owner, image: str | None, extra: t.Mapping[str, t.Any]) -> None:
+    def _containers(self, owner: Owner, former: Former, image: str | None, extra: t.Mapping[str, t.Any]) -> None:
         default = next(str(entry["value"]) for entry in self.plan["job"]["env"] if entry["name"] == TTP_VARIABLE)
         chosen = (extra.get("env") or {}).get(TTP_VARIABLE)
         port = str(chosen) if chosen else job_port(self.draft, self.containers.values(), default)
         ports = Ports(self.draft, self.findings, self.plan, port)
         for replica, container in self.containers.items():
             self._image(container, image)
-            start = StartCommand(self.draft, self.findings, self.plan, container, replica, extra.get("args", ()))
+            start = StartCommand(
+                self.draft, self.findings, self.plan, container, replica, extra.get("args", ()), former
+            )
             unexported = start.adapt()
             owner.environment(container, self._env(container, port, unexported))
             ports.apply(container, replica)

@@ -20,6 +20,7 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _shell as shell
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_former import Former
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_start_text import StartText, start_text
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
@@ -99,6 +100,7 @@ class StartCommand:
 
     :param replica: name of the replica type, for messages.
     :param extra: words of the user's that come on top, as a list.
+    :param former: takes out the exports of other releases.
     """
 
     def __init__(
@@ -108,7 +110,8 @@ class StartCommand:
         plan: t.Mapping[str, t.Any],
         container: Path,
         replica: str,
-        extra: t.Sequence[str] = (),
+        extra: t.Sequence[str],
+        former: Former,
     ) -> None:
         self.draft = draft
         self.findings = findings
@@ -116,6 +119,7 @@ class StartCommand:
         self.container = container
         self.replica = replica
         self.extra = [shlex.quote(word) for word in extra]
+        self.former = former
 
     def adapt(self) -> dict[str, str]:
         """Edit the command.
@@ -128,6 +132,9 @@ class StartCommand:
         if command.kind == "shell" and self._bad_syntax(command):
             return {}
         if not (self.job["args"] or self.job["exports"] or self.extra):
+            edits = self._former_exports(command) if command.kind == "shell" else []
+            if edits:
+                self.draft.retext(command.path, edits)
             return {}
         launches = _launches(command.text) if command.kind != "none" else ()
         if not launches:
@@ -185,6 +192,7 @@ class StartCommand:
     def _edit_text(self, command: Command) -> None:
         text = start_text(command.text)
         edits: list[tuple[int, int, str]] = self._corrections(command, text.assignments)
+        edits += self._former_exports(command)
         for index, launch in enumerate(text.launches):
             self._warn_surplus(command, launch, functools.partial(text.may_have, index))
             flagged = shell.append_words(command.text, launch, self._missing_on(text, index))
@@ -228,6 +236,12 @@ class StartCommand:
                 value = shell.quote_export(found.name, wanted).split("=", 1)[1]
                 edits.append((found.value_start, found.value_end, value))
         return edits
+
+    def _former_exports(self, command: Command) -> list[tuple[int, int, str]]:
+        def place(offset: int) -> str:
+            return "%s (`%s`)" % (self.draft.text_place(command.path, offset), self.replica)
+
+        return self.former.exports(command.text, start_text(command.text).assignments, place)
 
     def _warn_surplus(self, command: Command, launch: shell.Launch, has: t.Callable[[str], bool]) -> None:
         for flag in self.job["surplus"]["args"]:

@@ -42,6 +42,8 @@ class Renderer:
         self.folders = list(folders)
         self._plans: dict[str, dict[str, t.Any]] = {}
         self._files: dict[str, str] = {}
+        # Files of the user's with several jobs, as the jobs so far have left them.
+        self._adapted: dict[str, str] = {}
 
     def render(self, jobs: t.Sequence[t.Any], defaults: t.Mapping[str, t.Any], label: str) -> list[dict[str, t.Any]]:
         """All jobs, in their order.
@@ -62,6 +64,16 @@ class Renderer:
         findings += _twice(done, label)
         if findings:
             raise Refused(findings)
+        return self._joined(done)
+
+    def _joined(self, done: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+        """Jobs of one file stay in one file, which is named after the first of them."""
+        names: dict[str, str] = {}
+        for job in done:
+            if job["source"]:
+                job["filename"] = names.setdefault(job["source"], job["filename"])
+                job["text"] = self._adapted[job["source"]]
+                job["file"] = {"path": job["filename"], "content": job["text"], "source": job["source"]}
         return done
 
     def one(self, spec: JobSpec, where: str) -> dict[str, t.Any]:
@@ -71,6 +83,11 @@ class Renderer:
             source, text = self._read(spec.manifest, where)
             namespace = spec.namespace if spec.namespace != "default" else None
             result = _adapt(text, plan, spec, source, namespace, spec.image)
+            if source in self._adapted:
+                # What is said about the job counts the lines of the user's file, which other jobs have made longer.
+                after = _adapt(self._adapted[source], plan, spec, source, namespace, spec.image)
+                result = after._replace(corrections=result.corrections, warnings=result.warnings)
+            self._adapted[source] = result.text
         else:
             generated = generate_job(spec, plan, where)
             result = _adapt(generated, plan, spec, "%s, generated manifest" % where, None, None)
@@ -221,7 +238,7 @@ def _twice(done: t.Sequence[t.Mapping[str, t.Any]], label: str) -> list[Finding]
     jobs = ["%s/%s" % (job["namespace"], job["name"]) for job in done]
     repeated = ["the job `%s`" % name for name in sorted({name for name in jobs if jobs.count(name) > 1})]
     if not repeated:
-        files = [str(job["filename"]) for job in done]
+        files = [name for name, _source in dict.fromkeys((str(job["filename"]), _of_file(job)) for job in done)]
         repeated = ["the file name `%s`" % name for name in sorted({name for name in files if files.count(name) > 1})]
     return [
         Finding(
@@ -233,3 +250,8 @@ def _twice(done: t.Sequence[t.Mapping[str, t.Any]], label: str) -> list[Finding]
         )
         for what in repeated
     ]
+
+
+def _of_file(job: t.Mapping[str, t.Any]) -> str:
+    """What two jobs have in common that stand in one file; nothing for jobs from variables."""
+    return str(job["source"] or "%s/%s" % (job["namespace"], job["name"]))

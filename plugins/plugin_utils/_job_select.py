@@ -19,6 +19,8 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec imp
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 VOLCANO_API = "batch.volcano.sh/"
+# Strategies that end and make Pods of a running job.
+_REPLACES_PODS = frozenset(("recover", "elastic-training"))
 
 
 def choose_job(draft: Draft, plan: t.Mapping[str, t.Any], name: str | None) -> int:
@@ -34,6 +36,10 @@ def choose_job(draft: Draft, plan: t.Mapping[str, t.Any], name: str | None) -> i
     chosen = [number for number in jobs if name is None or names[number] == name]
     if len(chosen) == 1:
         return chosen[0]
+    if not chosen and any(
+        _is_volcano(document) and _metadata(document).get("name") == name for document in draft.wanted
+    ):
+        raise Refused(_volcano(draft, plan, "`%s` is a Volcano Job" % name))
     listed = ", ".join("`%s` (line %s)" % (names[number], _line(draft, number)) for number in jobs)
     if not chosen:
         raise Refused(
@@ -80,14 +86,9 @@ def _kind(document: t.Any) -> str:
 
 def _no_job(draft: Draft, plan: t.Mapping[str, t.Any]) -> Finding:
     kinds = [_kind(document) for document in draft.wanted if document is not None]
-    if any(kind.startswith(VOLCANO_API) for kind in kinds):
-        return Finding(
-            "job-volcano",
-            "this is a Volcano Job (%s), and there is no AscendJob in the file" % ", ".join(kinds),
-            "For a Volcano Job MindCluster only makes rank tables: process-level recovery works for an AscendJob only",
-            "Write the job as an AscendJob (%s)" % plan["job"]["api_version"],
-            draft.where,
-        )
+    if any(_is_volcano(document) for document in draft.wanted):
+        what = "this is a Volcano Job (%s), and there is no AscendJob in the file" % ", ".join(kinds)
+        return _volcano(draft, plan, what)
     if "v1 List" in kinds:
         return Finding(
             "job-list",
@@ -101,6 +102,30 @@ def _no_job(draft: Draft, plan: t.Mapping[str, t.Any]) -> Finding:
         "there is no AscendJob in this file%s" % (", only %s" % ", ".join(kinds) if kinds else ", it is empty"),
         "Only an AscendJob can be made recoverable",
         "Give a manifest with `kind: %s`, `apiVersion: %s`" % (plan["job"]["kind"], plan["job"]["api_version"]),
+        draft.where,
+    )
+
+
+def _is_volcano(document: t.Any) -> bool:
+    return isinstance(document, dict) and str(document.get("apiVersion", "")).startswith(VOLCANO_API) and (
+        document.get("kind") == "Job"
+    )  # fmt: skip
+
+
+def _volcano(draft: Draft, plan: t.Mapping[str, t.Any], what: str) -> Finding:
+    """For a Volcano Job MindCluster's operator makes rank tables and nothing else; it injects no variable either."""
+    replacing = [name for name in plan["strategies"] if name in _REPLACES_PODS]
+    why = "For a Volcano Job MindCluster only makes rank tables: process-level recovery works for an AscendJob only"
+    if replacing:
+        why += ". %s would have the operator make new Pods, which it does for an AscendJob only" % (
+            " and ".join("`%s`" % name for name in replacing)
+        )
+    return Finding(
+        "job-volcano",
+        what,
+        why,
+        "Write the job as an AscendJob (%s); a Volcano Job is rescheduled as a whole, with the label fault-scheduling "
+        "and without this collection" % plan["job"]["api_version"],
         draft.where,
     )
 

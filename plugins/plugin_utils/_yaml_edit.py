@@ -19,6 +19,7 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _yaml_nodes as nodes
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _yaml_removal as removal
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _yaml_render as render
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _yaml_scalars as scalars
 
@@ -190,6 +191,19 @@ class Draft:
             text = nodes.newline_at(self.text, entry.key.start).join(lines).lstrip(" ")
         end = nodes.content_end(self.text, entry.value)
         self._put((id(entry.key), "rename"), entry.key.start, end, text, entry.key.depth)
+
+    def remove(self, path: Path) -> bool:
+        """Take out the entry or the item at C(path). Items of one list are taken out from the last to the first.
+
+        :returns: False, and nothing is changed, where the text has it in a form that other things hang on.
+        """
+        parent = self.node(path[:-1])
+        span = removal.span(self.text, parent, path[-1]) if parent is not None else None
+        if parent is None or span is None:
+            return False
+        del self._want(path[:-1], None)[path[-1]]
+        self._put((id(parent), "remove", path[-1]), *span, "", parent.depth)
+        return True
 
     # --- the result ----------------------------------------------------------------------------------------------
 

@@ -61,8 +61,9 @@ def test_adapting_twice_is_adapting_once(sample: Sample, data: st.DataObject) ->
 @MANY
 def test_taking_out_what_was_added_gives_the_input_back(sample: Sample, data: st.DataObject) -> None:
     result = adapt(sample.text, sample, plan_for(sample, data))
-    assert result.corrections == []
-    assert letters_kept(sample.text, result.text)
+    # What is of another release is taken out, which is another test's matter.
+    assert {finding.code for finding in result.corrections} <= {"former-removed"}
+    assert result.corrections or letters_kept(sample.text, result.text)
 
 
 def letters_kept(before: str, after: str) -> bool:

@@ -83,6 +83,8 @@ def test_nothing_of_another_release_leaks(release: str) -> None:
                 {"strategies": chosen, "release": release, "framework": framework, "product": "atlas-800t-a2"}
             )
             exports = ["%s=" % name for name in plan["job"]["exports"]]
+            # What is to be taken out is of other releases on purpose.
+            del plan["job"]["former"]
             text = json.dumps({key: plan[key] for key in ("image", "job", "script", "node_labels")})
             text = text.replace(json.dumps(plan["job"]["surplus"]), "") + " ".join(exports)
             for word, since in NEWER.items():
