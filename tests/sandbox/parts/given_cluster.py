@@ -15,7 +15,7 @@ import subprocess
 from . import apt
 from .console import SandboxError, say
 from .home import Home, write_private
-from .kube import LIMITED, manifests
+from .kube import CRDS, LIMITED, manifests
 
 NAMESPACE = "mindcluster-sandbox"
 WISH = "SANDBOX_CLUSTER"
