@@ -67,10 +67,10 @@ molecule: setup ## every scenario, on the real engine, registry and API server; 
 	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
 
 test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
-	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit oldest-core artifact matrix proof real molecule
+	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit oldest-core docs artifact matrix proof real molecule
 
 quality: env ## every gate that needs no services, as one table: tool, version, verdict, findings; half an hour
-	@$(GATES) --table lint sanity unit cores house artifact ends
+	@$(GATES) --table lint sanity unit cores house docs artifact ends
 
 test-matrix: env ## sanity and unit tests on ansible-core 2.16, 2.18, 2.19 and 2.21 with Python 3.12 and 3.13, where they are here
 	@$(GATES) --table sanity unit cores

@@ -18,7 +18,7 @@ import threading
 import time
 import typing as t
 
-from checks import artifact, cores, ends, house, lint, matrix, real, sanity, scenarios, unit
+from checks import artifact, cores, docs, ends, house, lint, matrix, real, sanity, scenarios, unit
 from checks.step import BUILD, CHECKOUT, REPEATED, VENV, Count, Step, failure, run
 from checks.table import table
 
@@ -32,6 +32,7 @@ CHECKS: dict[str, t.Callable[[], list[Step]]] = {
     "cores": cores.steps,
     "oldest-core": cores.one_other,
     "house": house.steps,
+    "docs": docs.steps,
     "artifact": artifact.steps,
     "ends": ends.steps,
     "matrix": matrix.steps,
