@@ -14,6 +14,7 @@ import threading
 import typing as t
 import zlib
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._beside import Beside
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 
 _inflater: t.Any = zlib
@@ -90,8 +91,9 @@ class Unpacked:
         self.size = 0
 
     def __iter__(self) -> t.Iterator[bytes]:
+        pieces = Beside(self._pieces())
         try:
-            for piece in self._pieces():
+            for piece in pieces:
                 self.size += len(piece)
                 self._check_size()
                 self._hasher.update(piece)
@@ -99,6 +101,7 @@ class Unpacked:
         except (zlib.error, EOFError, _inflater.error) as exc:
             raise malformed(self._layer, "cannot be unpacked: %s" % exc) from exc
         finally:
+            pieces.close()
             self._hasher.stop()
 
     @property

@@ -22,6 +22,7 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _registry_errors as errors
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _registry_upload as uploads
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_ahead import ReadAhead
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_auth import rights
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_blobs import BlobReader, pieces
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_errors import RegistryError
@@ -41,6 +42,8 @@ OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 ALL = (OCI_INDEX, DOCKER_LIST, OCI_MANIFEST, DOCKER_MANIFEST)
 #: The kinds of manifest that name one manifest for each platform.
 INDEXES = frozenset((OCI_INDEX, DOCKER_LIST))
+
+_WORTH_A_THREAD = 2 << 20
 
 
 class Manifest(t.NamedTuple):
@@ -115,9 +118,10 @@ class Registry:
         """Whether a blob is in a repository."""
         return uploads.has_blob(self._session, repository, digest)
 
-    def open_blob(self, repository: str, digest: str, size: int) -> BlobReader:
+    def open_blob(self, repository: str, digest: str, size: int) -> BlobReader | ReadAhead:
         """A blob as a stream. Use it in a C(with) statement; it may be left before its end."""
-        return BlobReader(self._session, repository, digest, size)
+        reader = BlobReader(self._session, repository, digest, size)
+        return ReadAhead(reader) if size > _WORTH_A_THREAD else reader
 
     def mount_blob(self, repository: str, digest: str, from_repository: str) -> bool:
         """Let a repository have a blob that another one of this registry has, without sending it.

@@ -216,6 +216,7 @@ errors:
   returned: failure
 """
 
+import sys
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -257,6 +258,8 @@ def argument_spec() -> dict[str, t.Any]:
 
 
 def take_step(module: AnsibleModule) -> dict[str, t.Any]:
+    # Threads receive, unpack and hash; none of them is to wait milliseconds for its turn, which is the usual.
+    sys.setswitchinterval(0.0002)
     handed_over = module.params["_handover"]
     params = dict(module.params, **{key: handed_over.get(key) for key in _HANDED_OVER})
     return steps.build(params, module.check_mode) if params["_step"] == "build" else steps.look(params)
