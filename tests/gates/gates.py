@@ -44,7 +44,7 @@ IN_SANDBOX = ("real", "molecule")
 SUMMARY = BUILD / "summary.json"
 FAILURES = BUILD / "failures.txt"
 INNER = "GATES_INNER"  # set for a run whose numbers another run adds up
-NEEDED = "docker,registry,wheels,images,kube,scheduler"
+NEEDED = "docker,registry,wheels,images,tars,kube,scheduler"
 
 
 def main(names: t.Sequence[str]) -> int:

@@ -153,7 +153,7 @@ def compare(case: Case, folder: Path) -> Report:
     for builder in ("docker", "registry"):
         own = dict(variables, training_image_builder=builder, training_image_base=base)
         own["training_image_repository"] = f"{registry}/equality/{builder}-{slug}"
-        refs.append(_build(own, folder, builder))
+        refs.append(build(own, folder, builder))
     trees = [_exported(ref) for ref in refs]
     answers = [_answer(ref, case.proof) for ref in refs]
     return _report(case.name, *trees, (answers[0], answers[1]))
@@ -162,15 +162,15 @@ def compare(case: Case, folder: Path) -> Report:
 def _push_base(case: Case, base: str, folder: Path) -> None:
     if case.tar:
         push = str(ROOT / "examples" / "demo" / "push_base.py")
-        _run([sys.executable, push, os.environ[case.tar], base])
+        run([sys.executable, push, os.environ[case.tar], base])
         return
     context = folder / "context"
     (context / "wheels").mkdir(parents=True)
     for wheel in _old_wheels():
         write(wheel, context / "wheels")
     (context / "Dockerfile").write_text(case.dockerfile.format(base=os.environ["SANDBOX_BASE_BARE"]), encoding="utf-8")
-    _run(["docker", "build", "--quiet", "--tag", base, str(context)])
-    _run(["docker", "push", "--quiet", base])
+    run(["docker", "build", "--quiet", "--tag", base, str(context)])
+    run(["docker", "push", "--quiet", base])
 
 
 def _old_wheels() -> list[Wheel]:
@@ -209,14 +209,14 @@ def _wheel_with_everything() -> Wheel:
     return Wheel("mindio_ttp", "7.2rc1", files, f"py3-none-linux_{os.uname().machine}")
 
 
-def _build(variables: dict[str, t.Any], folder: Path, name: str) -> str:
+def build(variables: dict[str, t.Any], folder: Path, name: str) -> str:
     playbook, answer = folder / "build.yml", folder / f"{name}.ref"
     playbook.write_text(PLAYBOOK, encoding="utf-8")
     given = folder / f"{name}.json"
     given.write_text(json.dumps(dict(variables, answer=str(answer))), encoding="utf-8")
     environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
     program = str(Path(sys.executable).parent / "ansible-playbook")
-    _run([program, "-i", "localhost,", str(playbook), "-e", f"@{given}"], env=environment)
+    run([program, "-i", "localhost,", str(playbook), "-e", f"@{given}"], env=environment)
     return answer.read_text(encoding="utf-8")
 
 
@@ -225,15 +225,15 @@ def _build(variables: dict[str, t.Any], folder: Path, name: str) -> str:
 
 def _exported(ref: str) -> dict[str, Seen]:
     """The file system of an image as the engine exports it."""
-    _run(["docker", "pull", "--quiet", ref])
-    container = _run(["docker", "create", ref, "/nothing"]).strip()
+    run(["docker", "pull", "--quiet", ref])
+    container = run(["docker", "create", ref, "/nothing"]).strip()
     try:
         export = subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE)
         with tarfile.open(fileobj=export.stdout, mode="r|") as archive:
             found = {member.name: _path(archive, member) for member in archive}
         assert export.wait() == 0
     finally:
-        _run(["docker", "rm", container])
+        run(["docker", "rm", container])
     return found
 
 
@@ -282,13 +282,13 @@ def _reason(path: str, one: Seen, other: Seen) -> str:
 def _answer(ref: str, proof: str) -> str:
     command = ["docker", "run", "--rm", "--network=none", "--env=MINDX_ELASTIC_RECORD=/tmp/record", "--user=0:0"]
     try:
-        return " ".join(_run([*command, "--entrypoint=sh", ref, "-c", proof]).split())
+        return " ".join(run([*command, "--entrypoint=sh", ref, "-c", proof]).split())
     except RuntimeError as exc:
         # The file systems are compared all the same.
         return str(exc)
 
 
-def _run(command: list[str], **options: t.Any) -> str:
+def run(command: list[str], **options: t.Any) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-4000:]}{done.stderr}")

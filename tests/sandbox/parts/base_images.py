@@ -20,12 +20,16 @@ RECIPE = 1  # part of the tag: raised whenever the way of making them changes
 
 
 class Base(t.NamedTuple):
-    """One base image: its short name, the variable that names it, and what Debian suite and packages make it."""
+    """One base image: its short name, the variable that names it, and what Debian suite and packages make it.
+
+    :ivar architecture: another one than this machine's. Such packages are unpacked and none of them is run.
+    """
 
     name: str
     variable: str
     suite: str = ""
     include: tuple[str, ...] = ()
+    architecture: str = ""
 
     @property
     def part(self) -> str:
@@ -59,6 +63,15 @@ BASES = (
     Base("bare", "SANDBOX_BASE_BARE", "bookworm", ("python3", "python3-pip")),
     Base("empty", "SANDBOX_BASE_EMPTY"),
 )
+#: No engine runs it, so it is there as a file tree only.
+FOREIGN = Base("arm64", "SANDBOX_BASE_ARM64", "trixie", ("base-files", "python3-minimal", "libpython3-stdlib"), "arm64")
+# All of torch would be a gigabyte; its Python files are what a builder looks at.
+TORCH_SOURCES = """
+cd "$1"
+APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get -o APT::Sandbox::User=root download python3-torch:arm64
+dpkg-deb --fsys-tarfile python3-torch_*.deb | tar -x -C "$1" --exclude='*.so*' ./usr/lib/python3/dist-packages
+rm python3-torch_*.deb
+"""
 UNREAD = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
@@ -72,8 +85,11 @@ def _recipe(base: Base, bench: Workbench) -> Path:
     if not base.suite:
         return _tree_without_programs(result)
     apt.ensure(PACKAGES)
+    variant = ["--variant=minbase"]
+    if base.architecture:
+        variant = ["--variant=extract", f"--architectures={base.architecture}", f"--extract-hook={TORCH_SOURCES}"]
     command = [
-        "nice", "-n", "5", "mmdebstrap", "--variant=minbase", f"--include={','.join(base.include)}",
+        "nice", "-n", "5", "mmdebstrap", *variant, f"--include={','.join(base.include)}",
         *(f"--aptopt={line}" for line in apt.transport_options()),
         *(f"--dpkgopt=path-exclude={pattern}" for pattern in UNREAD),
         base.suite, str(result), apt.source_line("deb", base.suite),

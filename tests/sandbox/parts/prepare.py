@@ -13,7 +13,7 @@ from . import apt, base_images, commands, engine, given_cluster, kube, kube_buil
 from .console import SandboxError
 
 IMAGES = {base.part: base for base in base_images.BASES}
-TARS = {base.tar_part: base for base in base_images.BASES}
+TARS = {base.tar_part: base for base in (*base_images.BASES, base_images.FOREIGN)}
 NEEDS = {"scheduler": ("kube",), **{base.part: ("docker", base.tar_part) for base in base_images.BASES}}
 ALL_OF = {"images": tuple(IMAGES), "tars": tuple(TARS)}
 ORDER = ("docker", "registry", "wheels", *TARS, *IMAGES, "kube", "scheduler")

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Images for a machine that this one is not: Debian's packages for aarch64, which nothing here could run."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pathlib
+import sys
+import tarfile
+import typing as t
+
+import equality
+import pytest
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import Registry
+from parts import stub_wheels
+
+LOOK = """
+- hosts: localhost
+  connection: local
+  gather_facts: false
+  vars:
+    ansible_python_interpreter: "{{ ansible_playbook_python }}"
+  tasks:
+    - mindcluster.recovery.training_image_info: {image: "{{ image }}", engine: none, platform: linux/arm64}
+      register: seen
+    - ansible.builtin.copy: {content: "{{ seen }}", dest: "{{ answer }}", mode: "0600"}
+"""
+
+
+@pytest.fixture(scope="module")
+def site(need: t.Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, t.Any]:
+    """Variables of a site whose nodes are aarch64."""
+    base = need("SANDBOX_REGISTRY") + "/other/base:1"
+    push = str(equality.ROOT / "examples" / "demo" / "push_base.py")
+    equality.run([sys.executable, push, need("SANDBOX_TAR_ARM64"), base, "--architecture=arm64", "--kind=oci"])
+    wheels = tmp_path_factory.mktemp("wheels")
+    stub_wheels.write_all(wheels, "aarch64")
+    return {
+        "recovery_plan_strategies": ["retry", "recover", "dump"],
+        "recovery_plan_arch": "aarch64",
+        "training_image_builder": "registry",
+        "training_image_base": base,
+        "training_image_repository": need("SANDBOX_REGISTRY") + "/other/image",
+        "training_image_tag": "1",
+        "training_image_wheels": json.loads((wheels / "wheels.json").read_text(encoding="utf-8")),
+        "training_image_wheelhouse": str(wheels / "wheelhouse"),
+    }
+
+
+def test_an_image_for_aarch64_is_built_and_proved_here(site: dict[str, t.Any], tmp_path: pathlib.Path) -> None:
+    ref = equality.build(site, tmp_path, "registry")
+    registry = Registry(os.environ["SANDBOX_REGISTRY"])
+    manifest = json.loads(registry.manifest("other/image", ref.partition("@")[2]).body)
+    config = json.loads(read_blob(registry, "other/image", manifest["config"]))
+    assert (config["architecture"], len(config["rootfs"]["diff_ids"])) == ("arm64", 2)
+    assert manifest["annotations"]["mindcluster.recovery.torch"] == "2.6.0+debian"
+    layer = gzip.decompress(read_blob(registry, "other/image", manifest["layers"][1]))
+    with tarfile.open(fileobj=io.BytesIO(layer)) as archive:
+        files = {member.name: member for member in archive}
+        torch = "usr/lib/python3/dist-packages/torch/distributed"
+        text = t.cast("t.IO[bytes]", archive.extractfile(f"{torch}/run.py")).read().decode()
+    assert "\nimport mindx_elastic.api\nimport os\n" in text
+    assert {f"{torch}/rendezvous.py", "usr/local/lib/python3.13/dist-packages/mindx_elastic/api.py"} <= set(files)
+    assert all(member.mtime == files[f"{torch}/run.py"].mtime for member in files.values() if member.isfile())
+    seen = look(ref, tmp_path)
+    assert (seen["arch"], seen["landed"], seen["python_version"]) == ("aarch64", True, "3.13.5")
+    assert [patch["state"] for patch in seen["patches"]] == ["patched", "patched"]
+
+
+def read_blob(registry: Registry, repository: str, descriptor: dict[str, t.Any]) -> bytes:
+    with registry.open_blob(repository, descriptor["digest"], descriptor["size"]) as stream:
+        return stream.read()
+
+
+def look(ref: str, folder: pathlib.Path) -> dict[str, t.Any]:
+    (folder / "look.yml").write_text(LOOK, encoding="utf-8")
+    program = str(pathlib.Path(sys.executable).parent / "ansible-playbook")
+    given = ["-e", f"image={ref}", "-e", f"answer={folder / 'seen'}"]
+    equality.run([program, "-i", "localhost,", str(folder / "look.yml"), *given])
+    seen: dict[str, t.Any] = json.loads((folder / "seen").read_text(encoding="utf-8"))
+    return seen
+
+
+def test_wheels_for_this_machine_are_refused(site: dict[str, t.Any], tmp_path: pathlib.Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    stub_wheels.write_all(own, "x86_64")
+    wheels = json.loads((own / "wheels.json").read_text(encoding="utf-8"))
+    with pytest.raises(RuntimeError, match="is built for linux_x86_64, and the image is aarch64"):
+        equality.build(dict(site, training_image_wheels=wheels, training_image_tag="2"), tmp_path, "registry")
