@@ -80,7 +80,7 @@ class Entry:
 class Index:
     """What is known of one layer.
 
-    :ivar diff_id: digest of the unpacked layer.
+    :ivar diff_id: digest of the unpacked layer, empty where it was not needed.
     :ivar contents: bytes of the files that are kept.
     :ivar probes: what was found in programs.
     :ivar whiteouts: paths that the layer takes away from the ones below.

@@ -130,7 +130,7 @@ class Store:
         return self.registry.open_blob(self.path, str(layer["digest"]), int(layer["size"]))
 
     def _check_diff_id(self, digest: str, index: Index, diff_id: str) -> None:
-        if index.diff_id != diff_id:
+        if index.diff_id and index.diff_id != diff_id:
             raise malformed(digest, "unpacks to %s, and its image says %s" % (index.diff_id, diff_id))
 
 

@@ -70,8 +70,11 @@ def test_a_folder_that_cannot_be_written_costs_time_only(registry: FakeRegistry,
     assert store.tree(image).is_file("/usr/bin/python3")
 
 
-@pytest.mark.parametrize("layer", [packed(OLD), zstandard.ZstdCompressor().compress(OLD)[:-9]])
-def test_a_layer_that_unpacks_to_something_else_is_refused(layer: bytes, registry: FakeRegistry, store: Store) -> None:
+@pytest.mark.parametrize("cut", [None, -9])
+def test_a_layer_that_unpacks_to_something_else_is_refused(
+    cut: int | None, registry: FakeRegistry, store: Store
+) -> None:
+    layer = zstandard.ZstdCompressor().compress(OLD)[:cut]
     image = store.image("base:1", registry.image(layer, diff_ids=[diff_id(NEW)]))
     for _attempt in range(2):
         with pytest.raises(Refused, match=r"unpacks to sha256:.* and its image says"):
