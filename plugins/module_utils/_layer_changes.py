@@ -13,15 +13,16 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_index import Entry
-from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_tar import FILE, FOLDER, HARDLINK
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_pack import InWheel
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_tar import FILE, FOLDER
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_tree import Tree
 
 
 class Put(t.NamedTuple):
-    """A file of the new layer: its attributes, and its bytes or the path on this host that has them."""
+    """A file of the new layer: its attributes, and its bytes or the file of a wheel that has them."""
 
     entry: Entry
-    data: bytes | str
+    data: bytes | InWheel
 
 
 class Changes:
@@ -39,7 +40,7 @@ class Changes:
         self.removed: set[str] = set()
         self.emptied: set[str] = set()
 
-    def put(self, path: str, data: bytes | str, mode: int, size: int) -> None:
+    def put(self, path: str, data: bytes | InWheel, mode: int, size: int) -> None:
         """A file of root's.
 
         :raises Refused: a folder of the image is in its place.
@@ -129,10 +130,6 @@ class Changes:
                 entry = self.tree.entry(folder)
                 self.folders[folder] = entry or Entry(FOLDER, 0o755, 0, 0, self.mtime)
             folder = posixpath.dirname(folder)
-
-
-def is_file_kind(kind: str) -> bool:
-    return kind in (FILE, HARDLINK)
 
 
 def _in_the_way(path: str) -> Finding:

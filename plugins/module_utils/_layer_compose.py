@@ -93,7 +93,7 @@ class _ImagePython:
 def compose(image: Image, tree: Tree, order: Order, workspace: str) -> Composed:
     """The layer that makes a training image of a base image.
 
-    :param workspace: a folder for unpacked wheels and the layer.
+    :param workspace: a folder for the layer's file.
     :raises Refused: everything that cannot work.
     """
     facts = Facts(tree, order.python, image.environment, image.name)
@@ -106,7 +106,7 @@ def compose(image: Image, tree: Tree, order: Order, workspace: str) -> Composed:
     _patch(changes, facts, order.plan["image"])
     replaced = []
     for wheel in list(order.wheels.values()) + picked:
-        old = install_wheel(changes, facts.python, facts.distributions, wheel, _folder(workspace))
+        old = install_wheel(changes, facts.python, facts.distributions, wheel)
         if old is not None:
             replaced.append("%s %s -> %s" % (normalise(wheel["name"]), old, wheel["version"]))
     layer, path = _write(changes, workspace)
@@ -207,12 +207,6 @@ def with_layer(tree: Tree, path: str) -> Tree:
             return read_files(layer, "new", is_wanted)
 
     return tree.topped(index, fetch)
-
-
-def _folder(workspace: str) -> str:
-    folder = os.path.join(workspace, "wheels")
-    os.makedirs(folder, exist_ok=True)
-    return folder
 
 
 def _seconds(created: t.Any) -> int:

@@ -24,6 +24,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_changes import Changes
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_distributions import Distributions
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_imports import Sources
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_pack import InWheel
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_python import Interpreter
 from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import installable_name
 
@@ -58,19 +59,18 @@ class _Source(_WheelFile):
 
 
 class _Layer(_Destination):
-    """Where installer writes: files on this host for the moment, paths of the image in the changes."""
+    """Where installer writes: nothing is unpacked, the changes note which file of the wheel goes where."""
 
-    def __init__(self, changes: Changes, python: Interpreter, distribution: str, workspace: str) -> None:
+    def __init__(self, changes: Changes, python: Interpreter, distribution: str, wheel: str) -> None:
         self._changes = changes
         self._python = python
         self._scheme = dict(python.scheme)
         self._scheme["headers"] = posixpath.join(self._scheme["headers"], distribution)
-        self._workspace = workspace
+        self._wheel = wheel
 
     def write_script(self, name: str, module: str, attr: str, section: t.Any) -> t.Any:
         script_name, data = Script(name, module, attr, section).generate(self._python.path, "posix")
-        with io.BytesIO(data) as stream:
-            return self._write("scripts", script_name, stream, True)
+        return self._write("scripts", script_name, io.BytesIO(data), True)
 
     def write_file(self, scheme: t.Any, path: t.Any, stream: t.Any, is_executable: bool) -> t.Any:
         if scheme == "scripts":
@@ -97,24 +97,22 @@ class _Layer(_Destination):
         target = posixpath.normpath(posixpath.join(folder, path))
         if not target.startswith(folder.rstrip("/") + "/"):
             raise ValueError("it would write outside of its folder: %s" % path)
-        place = os.path.join(self._workspace, "%d" % len(os.listdir(self._workspace)))
         digest, size = hashlib.sha256(), 0
-        with open(place, "wb") as copy:
-            for piece in iter(lambda: stream.read(1024 * 1024), b""):
-                copy.write(piece)
-                digest.update(piece)
-                size += len(piece)
-        self._changes.put(target, place, 0o755 if is_executable else 0o644, size)
+        changed: list[bytes] | None = None if isinstance(stream, zipfile.ZipExtFile) else []
+        for piece in iter(lambda: stream.read(1024 * 1024), b""):
+            digest.update(piece)
+            size += len(piece)
+            if changed is not None:
+                changed.append(piece)
+        data = InWheel(self._wheel, stream.name) if changed is None else b"".join(changed)
+        self._changes.put(target, data, 0o755 if is_executable else 0o644, size)
         text = base64.urlsafe_b64encode(digest.digest()).decode("ascii").rstrip("=")
         return RecordEntry(path, Hash("sha256", text), size)
 
 
-def install_wheel(
-    changes: Changes, python: Interpreter, installed: Distributions, wheel: Json, workspace: str
-) -> str | None:
+def install_wheel(changes: Changes, python: Interpreter, installed: Distributions, wheel: Json) -> str | None:
     """Install one wheel; a version of it that is in the same place makes room first.
 
-    :param workspace: a folder for the unpacked files, which must stay until the layer is written.
     :returns: the version that it replaced.
     :raises Refused: it is no wheel that can be installed.
     """
@@ -127,7 +125,7 @@ def install_wheel(
             # Byte code that a wheel brings is left out, and installer says so.
             warnings.simplefilter("ignore")
             archive.filename = installable_name(wheel)
-            destination = _Layer(changes, python, distribution, workspace)
+            destination = _Layer(changes, python, distribution, wheel["path"])
             install(_Source(archive), destination, {"INSTALLER": INSTALLER_NAME, "REQUESTED": b""})
     except (zipfile.BadZipFile, ValueError, KeyError, OSError, AssertionError, EOFError) as exc:
         raise Refused(_not_installable(wheel["filename"], exc)) from exc

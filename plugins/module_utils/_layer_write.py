@@ -8,15 +8,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import tarfile
 import typing as t
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_changes import Changes, Put
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_changes import Changes
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_index import Entry
-from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_pack import Packer
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_pack import InWheel, Packer
 
-_PIECE = 1024 * 1024
 _XATTR = "SCHILY.xattr."
 
 
@@ -40,9 +38,9 @@ def write_layer(changes: Changes, stream: t.IO[bytes]) -> Layer:
     return writer.close(sorted(changes.files) + ["-" + path for path in sorted(changes.removed | changes.emptied)])
 
 
-def _members(changes: Changes) -> dict[str, tuple[Entry, bytes | str | None]]:
+def _members(changes: Changes) -> dict[str, tuple[Entry, bytes | InWheel | None]]:
     """Entries of the archive by their names."""
-    members: dict[str, tuple[Entry, bytes | str | None]] = {}
+    members: dict[str, tuple[Entry, bytes | InWheel | None]] = {}
     mark = Entry("f", 0o644, 0, 0, changes.mtime, 0)
     for path, entry in changes.folders.items():
         if not (path in changes.removed or path in changes.files or changes.is_gone(path)):
@@ -63,34 +61,21 @@ def _members(changes: Changes) -> dict[str, tuple[Entry, bytes | str | None]]:
 class _Writer:
     def __init__(self, stream: t.IO[bytes]) -> None:
         self._packer = Packer(stream)
-        self._unpacked = hashlib.sha256()
 
-    def add(self, name: str, entry: Entry, data: bytes | str | None) -> None:
+    def add(self, name: str, entry: Entry, data: bytes | InWheel | None) -> None:
         info = tarfile.TarInfo(name + ("/" if data is None else ""))
         info.type = tarfile.DIRTYPE if data is None else tarfile.REGTYPE
         info.mode, info.uid, info.gid, info.mtime = entry.mode, entry.uid, entry.gid, entry.mtime
         info.size = 0 if data is None else entry.size
         info.pax_headers = {_XATTR + key: value for key, value in sorted(entry.xattrs.items())}
-        self._write(info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
-        if data is None:
-            return
-        if isinstance(data, bytes):
-            self._write(data)
-        else:
-            with open(data, "rb") as source:
-                for piece in iter(lambda: source.read(_PIECE), b""):
-                    self._write(piece)
-        self._write(bytes(-info.size % 512))
-
-    def _write(self, data: bytes) -> None:
-        if data:
-            self._unpacked.update(data)
+        self._packer.write(info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        if isinstance(data, InWheel):
+            self._packer.write_file(data)
+        elif data:
             self._packer.write(data)
+        self._packer.write(bytes(-info.size % 512))
 
     def close(self, paths: list[str]) -> Layer:
-        self._write(bytes(1024))
-        digest, size = self._packer.close()
-        return Layer(digest, size, "sha256:" + self._unpacked.hexdigest(), paths)
-
-
-__all__ = ["Layer", "Put", "write_layer"]
+        self._packer.write(bytes(1024))
+        digest, size, diff_id = self._packer.close()
+        return Layer(digest, size, diff_id, paths)
