@@ -16,13 +16,12 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import DEFAULT_REGISTRY, parse_reference
 from ansible_collections.mindcluster.recovery.plugins.module_utils._wheel_inventory import collect
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _bom_parts as parts
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._bom import Item, cyclonedx, table
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._bom import Item, cyclonedx, requirements, table
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._bom_python import python_packages
 
 Json = dict[str, t.Any]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-NAMES = {"json": "bill-of-materials.json", "table": "bill-of-materials.md"}
 ARGUMENT_SPEC: dict[str, Json] = {
     "directory": {"type": "str", "required": True},
     "plan": {"type": "dict", "required": True},
@@ -45,7 +44,7 @@ ARGUMENT_SPEC: dict[str, Json] = {
 
 
 class ActionModule(ActionBase):
-    """Collect everything, with all mistakes at once, then write both files."""
+    """Collect everything, with all mistakes at once, then write the files."""
 
     _requires_connection = False
     _supports_check_mode = True
@@ -157,12 +156,16 @@ class ActionModule(ActionBase):
     def _write(self, items: list[Item], options: Json) -> Json:
         own = next(item for item in items if item.kind == "collection")
         plan = options["plan"]
-        texts = {"json": cyclonedx(items, own, plan), "table": table(items, plan)}
+        texts = {
+            "bill-of-materials.json": cyclonedx(items, own, plan),
+            "bill-of-materials.md": table(items, plan),
+            "python-packages.txt": requirements(items),
+        }
         folder = os.path.abspath(os.path.expanduser(options["directory"]))
         answer: Json = {"changed": False, "paths": [], "components": len(items)}
         diffs = []
-        for kind, text in texts.items():
-            path = os.path.join(folder, NAMES[kind])
+        for name, text in texts.items():
+            path = os.path.join(folder, name)
             before = self._before(path)
             answer["paths"].append(path)
             if before == text:

@@ -14,8 +14,9 @@ author:
 description:
   - Lists each wheel with path and sha256, each image with its digest, the collection with its version, and each Python
     package of the controller with version, file name and sha256.
-  - Writes C(bill-of-materials.json) (CycloneDX 1.6) and C(bill-of-materials.md) (a table). The same site gives the same
-    bytes - neither a time nor a serial number stands in them.
+  - Writes C(bill-of-materials.json) (CycloneDX 1.6), C(bill-of-materials.md) (a table) and C(python-packages.txt), with
+    which pip fetches the Python packages and proves them by their hashes. The same site gives the same bytes - neither a
+    time nor a serial number stands in them.
   - Builds and pulls nothing. Registries are asked for digests; pip says which packages the controller needs, in the
     versions that are installed where this runs.
   - Every mistake of every part is told in one run, before anything is written.
@@ -33,7 +34,7 @@ attributes:
     support: full
 options:
   directory:
-    description: Folder for both files. A relative path counts from the working directory.
+    description: Folder for the files. A relative path counts from the working directory.
     type: str
     required: true
   plan:
@@ -74,7 +75,9 @@ options:
     description: Folder with the files of the Python packages. Without it the package index of pip's configuration is asked.
     type: str
   platform:
-    description: Platform tag of the controller, such as C(manylinux2014_aarch64), where it is not like this machine.
+    description:
+      - Newest platform tag that the controller takes, such as C(manylinux_2_34_aarch64), where it is not like this machine.
+        The number is the version of its C library; tags of older ones are taken as well.
     type: str
   python_version:
     description: Version of the controller's Python, such as C(3.11), where it is not like this one.
@@ -113,11 +116,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 paths:
-  description: Both files.
+  description: The files.
   type: list
   elements: str
   returned: success
-  sample: [/srv/site/bom/bill-of-materials.json, /srv/site/bom/bill-of-materials.md]
+  sample: [/srv/site/bom/bill-of-materials.json, /srv/site/bom/bill-of-materials.md, /srv/site/bom/python-packages.txt]
 components:
   description: How many things are listed.
   type: int

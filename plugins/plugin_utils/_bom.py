@@ -117,6 +117,12 @@ def table(items: t.Iterable[Item], plan: t.Mapping[str, t.Any]) -> str:
     return head + "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
 
 
+def requirements(items: t.Iterable[Item]) -> str:
+    """The Python packages as pip reads them: with it files are fetched outside, and proved inside, by their hashes."""
+    packages = [item for item in in_order(items) if item.kind == "python"]
+    return "".join(f"{item.name}=={item.version} --hash=sha256:{item.sha256}\n" for item in packages)
+
+
 def _shown(item: Item) -> str:
     if item.sha256:
         return f"`{item.sha256}`"

@@ -25,6 +25,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._bom import Item
 
 _WHERE = "bill_of_materials_packages"
+# PEP 600 keeps these as other names of a C library's minor version.
+_LEGACY = {"2014": 17, "2010": 12, "1": 5}
 
 
 def python_packages(
@@ -33,7 +35,7 @@ def python_packages(
     """Everything that the requirements bring.
 
     :param folder: folder with the files; without one the index of pip's own configuration is asked.
-    :param platform: platform tag of the controller, where it is another one than here.
+    :param platform: newest platform tag that the controller takes, where it is another one than here.
     :param python_version: version of its Python, where it is another one.
     :raises Refused: where pip cannot work them out.
     """
@@ -79,10 +81,20 @@ def _installed() -> t.Iterator[tuple[str, str]]:
 
 
 def _elsewhere(platform: str, python_version: str, scratch: str) -> list[str]:
-    words = ["--platform", platform] if platform else []
+    words = [word for tag in platform_tags(platform) for word in ("--platform", tag)]
     words += ["--python-version", python_version] if python_version else []
     # pip wants both of these where the files are not for the Python that runs it; nothing is written.
     return [*words, "--only-binary=:all:", "--target", os.path.join(scratch, "target")] if words else []
+
+
+def platform_tags(platform: str) -> list[str]:
+    """A platform's tag and those of older C libraries, which it takes too; pip by itself takes the one alone."""
+    match = re.match(r"manylinux(?:_2_(\d+)|(1|2010|2014))_(\w+)\Z", platform)
+    if not match:
+        return [platform] if platform else []
+    newest = int(match[1]) if match[1] else _LEGACY[match[2]]
+    tags = [f"manylinux_2_{number}_{match[3]}" for number in range(newest, 4, -1)]
+    return tags + [f"manylinux{name}_{match[3]}" for name, number in _LEGACY.items() if number <= newest]
 
 
 def _run(command: t.Sequence[str]) -> None:

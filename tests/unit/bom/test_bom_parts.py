@@ -17,7 +17,11 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import Reference
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_errors import error
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _bom_parts as parts
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._bom_python import from_report, python_packages
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._bom_python import (
+    from_report,
+    platform_tags,
+    python_packages,
+)
 
 DIGEST = "sha256:" + "a" * 64
 MANIFEST = """
@@ -137,6 +141,26 @@ def test_another_platform_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("bomone\n", encoding="utf-8")
     items = python_packages(str(tmp_path / "requirements.txt"), str(tmp_path), "manylinux2014_aarch64", "3.10")
     assert [item.name for item in items] == ["bomone"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "newest", "taken"),
+    [
+        ("manylinux_2_34_aarch64", "manylinux_2_34_aarch64", "manylinux2014_aarch64"),
+        ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux1_x86_64"),
+        ("win_amd64", "win_amd64", "win_amd64"),
+    ],
+)
+def test_a_platform_takes_what_older_ones_take(platform: str, newest: str, taken: str) -> None:
+    tags = platform_tags(platform)
+    assert tags[0] == newest
+    assert taken in tags
+
+
+def test_a_platform_takes_nothing_of_newer_ones() -> None:
+    assert "manylinux2014_aarch64" not in platform_tags("manylinux_2_12_aarch64")
+    assert "manylinux_2_28_aarch64" not in platform_tags("manylinux2014_aarch64")
+    assert platform_tags("") == []
 
 
 def test_a_package_that_is_not_in_the_folder_is_refused_with_its_name(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_site_gets_its_bill_and_gets_it_once(site: Path) -> None:
     first = _run(site)
     assert first.returncode == 0, first.stdout + first.stderr
     files = _files(site)
-    assert list(files) == ["bill-of-materials.json", "bill-of-materials.md"]
+    assert list(files) == ["bill-of-materials.json", "bill-of-materials.md", "python-packages.txt"]
     found = _components(site)
     assert set(found) == {
         "mindx_elastic",
@@ -90,6 +90,11 @@ def test_a_site_gets_its_bill_and_gets_it_once(site: Path) -> None:
     }
     wheel = site / "wheels" / "mindio_ttp-7.2rc1-py3-none-linux_aarch64.whl"
     assert found["mindio_ttp"]["hashes"][0]["content"] == hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+    # pip itself takes the list, and proves the files by it.
+    words = ["download", "-q", "--no-deps", "--no-index", "--find-links", "python", "--require-hashes", "-d", "carried"]
+    subprocess.run([sys.executable, "-m", "pip", *words, "-r", "bom/python-packages.txt"], cwd=site, check=True)
+    assert [path.name for path in (site / "carried").iterdir()] == ["bomone-7.2rc1-py3-none-any.whl"]
 
     again = _run(site)
     assert "changed=0" in again.stdout
