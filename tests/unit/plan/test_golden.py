@@ -16,6 +16,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
 from ansible_collections.mindcluster.recovery.plugins.module_utils._products import PRODUCT_NAMES
 from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import RELEASE_NAMES
+from ansible_collections.mindcluster.recovery.plugins.module_utils._strategies import STRATEGY_NAMES
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 CELLS = yaml.safe_load((GOLDEN / "releases.yml").read_text(encoding="utf-8"))
@@ -53,6 +54,12 @@ def test_cell(cell: dict[str, t.Any]) -> None:
 def test_every_release_and_framework_has_a_cell() -> None:
     cells = {(cell["request"]["release"], cell["request"].get("framework", "pytorch")) for cell in CELLS}
     assert cells == {(release, framework) for release in RELEASE_NAMES for framework in ("pytorch", "mindspore")}
+
+
+def test_every_strategy_has_a_cell() -> None:
+    asked = [cell["request"]["strategies"] for cell in CELLS]
+    names = {name for some in asked for name in (some.split(",") if isinstance(some, str) else some)}
+    assert names >= set(STRATEGY_NAMES)
 
 
 @pytest.mark.parametrize("row", PRODUCTS, ids=["%(product)s-%(arch)s" % row for row in PRODUCTS])
