@@ -12,7 +12,10 @@ C(absent) (nothing of the collection's was there) or C(left) (is there and stays
 
 from __future__ import annotations
 
+import os
 import typing as t
+
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kustomization import KUSTOMIZATION_NAMES
 
 REMOVED = "removed"
 PENDING = "pending"
@@ -55,9 +58,17 @@ def object_rows(result: Result, check: bool) -> list[Row]:
     return rows
 
 
+def _shown(path: str) -> str:
+    return "%s: its entry in the list of resources" % path if _is_kustomization(path) else path
+
+
+def _is_kustomization(path: str) -> bool:
+    return os.path.basename(path) in KUSTOMIZATION_NAMES
+
+
 def file_rows(result: Result, piece: str, check: bool) -> list[Row]:
     """Rows for what M(mindcluster.recovery.manifest_files) returned."""
-    rows = [_row(piece, _done(check), path) for path in result.get("changed_paths", [])]
+    rows = [_row(piece, _done(check), _shown(path)) for path in result.get("changed_paths", [])]
     rows += [
         _row(piece, LEFT, "%s: is your own file; what it was before is in git (git log -p -- FILE)" % path)
         for path in result.get("kept_paths", [])
@@ -69,11 +80,13 @@ def node_document_rows(result: Result, check: bool) -> list[Row]:
     """Rows for the node documents of a GitOps folder, which lose their labels before they go."""
     if result.get("skipped") or ("kept_paths" in result and not result["changed_paths"]):
         return [_row("node labels", ABSENT, "no node documents")]
-    rows = [_row("node labels", _done(check), path) for path in result.get("changed_paths", [])]
     if "kept_paths" in result:
-        return rows
+        return file_rows(result, "node labels", check)
+    changed = [path for path in result.get("changed_paths", []) if not _is_kustomization(path)]
+    rows = [_row("node labels", _done(check), "%s: the labels in it" % path) for path in changed]
     stays = "%s: documents without labels; when they have been synced, npu_node_remove_file deletes them"
-    return rows + [_row("node labels", LEFT, stays % path) for path in result.get("paths", [])]
+    paths = [path for path in result.get("paths", []) if not _is_kustomization(path)]
+    return rows + [_row("node labels", LEFT, stays % path) for path in paths]
 
 
 def node_rows(result: Result, check: bool) -> list[Row]:

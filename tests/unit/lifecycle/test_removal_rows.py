@@ -45,11 +45,13 @@ def test_files_that_go_and_stay() -> None:
         ("left", "/t/own.yaml"),
     ]
     assert states({"changed_paths": [], "kept_paths": []}, "job") == ["absent"]
+    (row,) = removal_rows({"changed_paths": ["/t/kustomization.yaml"]}, "job")
+    assert row["seen"] == "/t/kustomization.yaml: its entry in the list of resources"
 
 
 def test_node_documents_lose_their_labels_before_they_go() -> None:
     assert states({"skipped": True}, "node documents") == ["absent"]
-    bare = {"changed_paths": ["/t/nodes.yaml"], "paths": ["/t/nodes.yaml"]}
+    bare = {"changed_paths": ["/t/nodes.yaml"], "paths": ["/t/nodes.yaml", "/t/kustomization.yaml"]}
     assert states(bare, "node documents") == ["removed", "left"]
     assert states(dict(bare, changed_paths=[]), "node documents") == ["left"]
     assert states({"changed_paths": ["/t/nodes.yaml"], "kept_paths": []}, "node documents") == ["removed"]
