@@ -8,11 +8,16 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import functools
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_image import Document, Image, Made
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_store import Store
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_write import Layer
+
+# Most of it is waiting for the registry's answers.
+_AT_ONCE = 4
 
 
 class Push:
@@ -24,15 +29,27 @@ class Push:
         self._there: set[str] = set()
 
     def image(self, base: Image, made: Made, layer: Layer | None, path: str) -> None:
-        """Let the repository have everything that a manifest names."""
-        for descriptor in base.layers:
+        """Let the repository have everything that a manifest names, some of it at a time."""
+        target, config = self._target, made.config
+        jobs = [
+            functools.partial(self._bring, str(descriptor["digest"]), int(descriptor["size"]))
+            for descriptor in base.layers
             # Layers that may not be passed on are fetched by engines from where their owner has them.
-            if not descriptor.get("urls"):
-                self._bring(str(descriptor["digest"]), int(descriptor["size"]))
+            if not descriptor.get("urls")
+        ]
+        send = target.registry.upload_blob
         if layer is not None:
-            self._target.registry.upload_blob(self._target.path, path, layer.digest, layer.size)
-        config = made.config
-        self._target.registry.upload_blob(self._target.path, config.body, config.digest, len(config.body))
+            jobs.append(functools.partial(send, target.path, path, layer.digest, layer.size))
+        jobs.append(functools.partial(send, target.path, config.body, config.digest, len(config.body)))
+        with concurrent.futures.ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            running = [pool.submit(job) for job in jobs]
+            try:
+                for one in running:
+                    one.result()
+            except BaseException:
+                for one in running:
+                    one.cancel()
+                raise
 
     def manifest(self, document: Document, reference: str) -> str:
         """Store a manifest under a tag or its digest; the digest that the registry answers is its own."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import threading
 import time
 import typing as t
 from urllib.parse import urlencode, urlsplit
@@ -91,35 +92,43 @@ class Authorizer:
         self._asked = False
         self._challenge: Challenge | None = None
         self._tokens: dict[Rights, _Token] = {}
+        # Several threads may send at once; one of them asks for what all of them need.
+        self._lock = threading.RLock()
 
     def header(self, url: str, needed: Rights) -> dict[str, str]:
         """The header to send with a request; empty before the first challenge.
 
         :raises RegistryError: where the login would be sent in the clear, or no token is given.
         """
-        if self._challenge is None:
-            return {}
-        login = self._known_login()
-        if login is not None and not is_private(url):
-            raise _in_the_clear(host_of(url))
-        if self._challenge.scheme == "basic":
-            return {"Authorization": _basic(login)} if login else {}
-        return {"Authorization": "Bearer " + self._token(url, needed)}
+        with self._lock:
+            if self._challenge is None:
+                return {}
+            login = self._known_login()
+            if login is not None and not is_private(url):
+                raise _in_the_clear(host_of(url))
+            if self._challenge.scheme == "basic":
+                return {"Authorization": _basic(login)} if login else {}
+            return {"Authorization": "Bearer " + self._token(url, needed)}
 
-    def challenged(self, headers: t.Mapping[str, str], needed: Rights) -> bool:
+    def challenged(self, headers: t.Mapping[str, str], needed: Rights, sent: t.Mapping[str, str]) -> bool:
         """Learn from an answer of status 401.
 
+        :param sent: the headers of the request.
         :returns: whether the request may do better now.
         """
+        with self._lock:
+            return self._learn(headers, needed, sent.get("Authorization", ""))
+
+    def _learn(self, headers: t.Mapping[str, str], needed: Rights, sent: str) -> bool:
         challenge = parse_challenge(headers.get("WWW-Authenticate", ""))
         if challenge is None:
             return False
         if challenge.scheme == "basic":
             login = self._known_login()
-            if login is None or login.identity_token or self._challenge is not None:
+            if login is None or login.identity_token or sent:
                 return False
         self._challenge = challenge
-        for known in [known for known in self._tokens if known >= needed]:
+        for known in [known for known, token in self._tokens.items() if sent == "Bearer " + token.value]:
             del self._tokens[known]
         return True
 

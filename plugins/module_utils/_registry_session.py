@@ -159,7 +159,7 @@ class Session:
         for again in (False, True):
             sent = {**headers, **self._authorizer.header(url, rights)}
             answer = self.http.exchange(method, url, sent, doing, body, **options)
-            if answer.status != 401 or again or not self._authorizer.challenged(answer.headers, rights):
+            if answer.status != 401 or again or not self._authorizer.challenged(answer.headers, rights, sent):
                 break
             answer.discard()
         return answer

@@ -434,6 +434,8 @@ def same_code(node: ast.AST, code: str) -> bool:
 _IMPORT_LINE = re.compile(rb"import[ \t]+([A-Za-z0-9_.]+)[ \t]*(#.*)?")
 
 
+# The same bytes are looked at several times on the way from the plan to the proof.
+@functools.lru_cache(maxsize=16)
 def look_at_run(data: bytes, module: str) -> Look:
     """What C(torch/distributed/run.py) is.
 
@@ -575,6 +577,7 @@ def put_in_run(base: bytes, module: str) -> bytes:
 # rendezvous.py .................................................................................................
 
 
+@functools.lru_cache(maxsize=16)
 def look_at_rendezvous(data: bytes) -> Look:
     """What C(torch/distributed/rendezvous.py) is: C(native), C(patched), C(repeated), C(unpatched), C(unsupported)."""
     try:

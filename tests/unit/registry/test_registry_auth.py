@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import base64
+import concurrent.futures
 import json
 import typing as t
 from urllib.parse import parse_qs, urlsplit
@@ -83,19 +84,21 @@ def test_nothing_is_sent_before_the_registry_asks() -> None:
 
 def test_password_after_a_basic_challenge() -> None:
     asker = authorizer(FakeHttp(), USER)
-    assert asker.challenged({"WWW-Authenticate": "Basic"}, PULL)
+    assert asker.challenged({"WWW-Authenticate": "Basic"}, PULL, {})
     assert asker.header(URL, PULL) == {"Authorization": "Basic " + base64.b64encode(b"anna:s3cr3t").decode()}
-    assert not asker.challenged({"WWW-Authenticate": "Basic"}, PULL), "the same password would be refused again"
+    sent = asker.header(URL, PULL)
+    assert not asker.challenged({"WWW-Authenticate": "Basic"}, PULL, sent), "the same password would be refused again"
+    assert asker.challenged({"WWW-Authenticate": "Basic"}, PULL, {}), "it was not sent with this request"
 
 
 def test_no_password_to_send() -> None:
-    assert not authorizer(FakeHttp()).challenged({"WWW-Authenticate": "Basic"}, PULL)
+    assert not authorizer(FakeHttp()).challenged({"WWW-Authenticate": "Basic"}, PULL, {})
 
 
 def test_token_is_asked_for_once_and_for_what_is_needed() -> None:
     http = FakeHttp()
     asker = authorizer(http, USER)
-    assert asker.challenged(BEARER, PULL)
+    assert asker.challenged(BEARER, PULL, {})
     assert asker.header(URL, PUSH) == {"Authorization": "Bearer t1"}
     assert asker.header(URL, PUSH) == asker.header(URL, PULL) == {"Authorization": "Bearer t1"}
     method, url, headers, _body = http.asked[0]
@@ -111,7 +114,7 @@ def test_token_is_asked_for_once_and_for_what_is_needed() -> None:
 def test_token_for_pulling_does_not_push() -> None:
     http = FakeHttp()
     asker = authorizer(http)
-    asker.challenged(BEARER, PULL)
+    asker.challenged(BEARER, PULL, {})
     assert asker.header(URL, PULL) != asker.header(URL, PUSH)
     assert all("Authorization" not in headers for _method, _url, headers, _body in http.asked)
 
@@ -119,7 +122,7 @@ def test_token_for_pulling_does_not_push() -> None:
 def test_rights_on_two_repositories_are_two_scopes() -> None:
     http = FakeHttp()
     asker = authorizer(http)
-    asker.challenged(BEARER, PULL)
+    asker.challenged(BEARER, PULL, {})
     asker.header(URL, rights(("team/new", "pull,push"), ("team/base", "pull")))
     scopes = parse_qs(urlsplit(http.asked[0][1]).query)["scope"]
     assert scopes == ["repository:team/base:pull", "repository:team/new:pull,push"]
@@ -127,16 +130,16 @@ def test_rights_on_two_repositories_are_two_scopes() -> None:
 
 def test_refused_token_is_replaced() -> None:
     asker = authorizer(FakeHttp())
-    asker.challenged(BEARER, PULL)
+    asker.challenged(BEARER, PULL, {})
     first = asker.header(URL, PULL)
-    assert asker.challenged(BEARER, PULL)
+    assert asker.challenged(BEARER, PULL, first)
     assert asker.header(URL, PULL) != first
 
 
 def test_identity_token_goes_in_a_form() -> None:
     http = FakeHttp((200, {"access_token": "t", "expires_in": 900}))
     asker = authorizer(http, Login("", "", "1d3nt1ty", "config.json"))
-    asker.challenged(BEARER, PULL)
+    asker.challenged(BEARER, PULL, {})
     assert asker.header(URL, PULL) == {"Authorization": "Bearer t"}
     method, url, headers, body = http.asked[0]
     form = parse_qs(body.decode())
@@ -158,7 +161,7 @@ def test_identity_token_goes_in_a_form() -> None:
 )
 def test_answers_without_a_token(answer: bytes) -> None:
     asker = authorizer(FakeHttp((200, answer)))
-    asker.challenged(BEARER, PULL)
+    asker.challenged(BEARER, PULL, {})
     with pytest.raises(RegistryError, match=r"auth\.example gave no token"):
         asker.header(URL, PULL)
 
@@ -177,7 +180,7 @@ def test_answers_without_a_token(answer: bytes) -> None:
 def test_token_servers_that_are_not_trusted(realm: str, login: Login | None, match: str) -> None:
     http = FakeHttp()
     asker = authorizer(http, login)
-    asker.challenged({"WWW-Authenticate": f'Bearer realm="{realm}"'}, PULL)
+    asker.challenged({"WWW-Authenticate": f'Bearer realm="{realm}"'}, PULL, {})
     with pytest.raises(RegistryError, match=match) as refused:
         asker.header(URL, PULL)
     assert (refused.value.kind, http.asked) == ("trust", [])
@@ -187,7 +190,7 @@ def test_token_servers_that_are_not_trusted(realm: str, login: Login | None, mat
 @pytest.mark.parametrize("challenge", ["Basic", BEARER["WWW-Authenticate"]])
 def test_no_login_over_plain_http(challenge: str) -> None:
     asker = authorizer(FakeHttp(), USER)
-    asker.challenged({"WWW-Authenticate": challenge}, PULL)
+    asker.challenged({"WWW-Authenticate": challenge}, PULL, {})
     with pytest.raises(RegistryError, match="over plain HTTP") as refused:
         asker.header("http://registry.example/v2/", PULL)
     assert refused.value.kind == "trust"
@@ -196,8 +199,17 @@ def test_no_login_over_plain_http(challenge: str) -> None:
 def test_wrong_password_is_told_without_the_password() -> None:
     words = {"errors": [{"code": "UNAUTHORIZED", "message": "incorrect username or password"}]}
     asker = authorizer(FakeHttp((401, words)), USER)
-    asker.challenged(BEARER, PULL)
+    asker.challenged(BEARER, PULL, {})
     with pytest.raises(RegistryError) as refused:
         asker.header(URL, PULL)
     assert "incorrect username or password; logged in as `anna` of the options" in str(refused.value)
     assert "s3cr3t" not in f"{refused.value!s} {refused.value!r} {USER!r} {USER}"
+
+
+def test_several_threads_need_one_token() -> None:
+    http = FakeHttp()
+    asker = authorizer(http, USER)
+    asker.challenged(BEARER, PULL, {})
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        headers = list(pool.map(lambda _number: asker.header(URL, PUSH)["Authorization"], range(40)))
+    assert (set(headers), len(http.asked)) == ({"Bearer t1"}, 1)
