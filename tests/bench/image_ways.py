@@ -22,15 +22,16 @@ from parts.engine import PrivateEngine
 
 RUN_PY = "/usr/lib/python3/dist-packages/torch/distributed/run.py"
 
-# Runs a module as Ansible starts it. Its clock begins before the first import and ends with the result.
+# Runs a module as Ansible starts it. Its clock begins where its own work begins, and ends with the result.
 PROGRAM = """
-import time; started = time.monotonic()
-import importlib, resource, sys
+import importlib, resource, sys, time
 from ansible.module_utils import basic
 basic._ANSIBLE_ARGS = sys.stdin.buffer.read()
 basic._ANSIBLE_PROFILE = "legacy"
+module = importlib.import_module("ansible_collections.mindcluster.recovery.plugins.modules." + sys.argv[1])
+started = time.monotonic()
 try:
-    importlib.import_module("ansible_collections.mindcluster.recovery.plugins.modules." + sys.argv[1]).main()
+    module.main()
 finally:
     sys.stdout.flush()
     print(time.monotonic() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
@@ -53,9 +54,14 @@ print(time.monotonic() - started)
 
 
 class Cost(t.NamedTuple):
-    """What a way took."""
+    """What a way took.
+
+    :ivar seconds: inside the module, of a module.
+    :ivar process: of the processes with their start and their imports.
+    """
 
     seconds: float
+    process: float
     down: int
     up: int
     memory_mb: float
@@ -65,11 +71,12 @@ class Cost(t.NamedTuple):
 def floor(relay: ByteRelay, urls: t.Sequence[str]) -> Cost:
     relay.reset()
     done = subprocess.run([sys.executable, "-c", FLOOR, *urls], capture_output=True, text=True, check=True)
-    return Cost(float(done.stdout), relay.down, relay.up, 0.0)
+    return Cost(float(done.stdout), 0.0, relay.down, relay.up, 0.0)
 
 
-def run_module(name: str, arguments: t.Mapping[str, t.Any]) -> tuple[dict[str, t.Any], float, float]:
+def run_module(name: str, arguments: t.Mapping[str, t.Any]) -> tuple[dict[str, t.Any], Cost]:
     """A module's result, its seconds and its megabytes."""
+    started = time.monotonic()
     given = json.dumps({"ANSIBLE_MODULE_ARGS": arguments})
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, name], input=given, capture_output=True, text=True, check=False
@@ -77,7 +84,7 @@ def run_module(name: str, arguments: t.Mapping[str, t.Any]) -> tuple[dict[str, t
     if done.returncode:
         raise SystemExit("%s failed: %s %s" % (name, done.stdout[-3000:], done.stderr[-3000:]))
     seconds, kilobytes = done.stderr.split()[-2:]
-    return json.loads(done.stdout), float(seconds), int(kilobytes) / 1024
+    return json.loads(done.stdout), Cost(float(seconds), time.monotonic() - started, 0, 0, int(kilobytes) / 1024)
 
 
 class Builder:
@@ -102,21 +109,24 @@ class Builder:
         """Look, and build where something is to be built."""
         self._relay.reset()
         options = {**self._options, "repository": repository, "tag": "x", "cache": str(self._cache / cache)}
-        looked, seconds, memory = self._step(options, "look")
+        looked, cost = self._step(options, "look")
         counted = looked["look"]["statistics"]["requests"]
+        costs = [cost]
         if looked["next"] == "build":
-            built, more, peak = self._step(options, "build", _look=looked["look"])
-            seconds, memory = seconds + more, max(memory, peak)
+            built, cost = self._step(options, "build", _look=looked["look"])
+            costs.append(cost)
             counted += built["statistics"]["requests"]
             self._count_wheels(built["images"][0]["paths"])
-        return Cost(seconds, self._relay.down, self._relay.up, memory, counted)
+        seconds, process = (sum(values) for values in zip(*(cost[:2] for cost in costs), strict=True))
+        memory = max(cost.memory_mb for cost in costs)
+        return Cost(seconds, process, self._relay.down, self._relay.up, memory, counted)
 
     def indexed(self, cache: str, digests: t.Iterable[str]) -> list[str]:
         """The layers that were read."""
         names = [entry.name for entry in (self._cache / cache).iterdir()]
         return [digest for digest in digests if any(name.endswith(digest[7:]) for name in names)]
 
-    def _step(self, options: dict[str, t.Any], step: str, **more: t.Any) -> tuple[dict[str, t.Any], float, float]:
+    def _step(self, options: dict[str, t.Any], step: str, **more: t.Any) -> tuple[dict[str, t.Any], Cost]:
         handover = {
             **more,
             "_step": step,
@@ -125,8 +135,8 @@ class Builder:
             "_wheelhouse": self._inventory.wheelhouse,
             "_ca_pem": "",
         }
-        result, seconds, memory = run_module("training_image_layer", {**options, "_handover": handover})
-        return result["step"], seconds, memory
+        result, cost = run_module("training_image_layer", {**options, "_handover": handover})
+        return result["step"], cost
 
     def _count_wheels(self, paths: t.Sequence[str]) -> None:
         text = "\n".join(paths).lower()
@@ -168,7 +178,7 @@ class Docker:
             self._docker("build", "--network=none", *arguments, "--tag", target, str(self._context))
             self._docker("push", target)
             seconds = time.monotonic() - started
-        return Cost(seconds, self._relay.down, self._relay.up, memory.peak_mb)
+        return Cost(seconds, seconds, self._relay.down, self._relay.up, memory.peak_mb)
 
     def _fill(self, wheels: Path, names: t.Sequence[str]) -> None:
         """What a user without the collection would write: install the wheels, change the file."""
