@@ -18,6 +18,7 @@ class ActionModule(ImageAction):
     """Look, and make what is not there."""
 
     MODULE = "mindcluster.recovery.training_image_layer"
+    SEVERAL = True
 
     def make_image(self) -> Json:
         inventory = self._read_wheels()

@@ -48,7 +48,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_inspec
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_push import Push
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_store import Store, choose
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import Registry
-from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import ARCHITECTURES
+from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import ARCHITECTURES, for_machine
 
 Json = t.Dict[str, t.Any]
 
@@ -63,6 +63,9 @@ class Request(_Request):
         super().__init__(params, _parse_base, _check_platforms)
         self.cache = Cache(params["cache"] or default_folder())
         self.platforms: list[str] = list(params["platforms"] or [])
+        self._variants: dict[str, list[Json]] = params.get("_variants") or {}
+        if self._variants and self.wanted() == [""]:
+            self.findings.append(_wheels_for_which(sorted(self._variants)))
 
     @property
     def is_for_several(self) -> bool:
@@ -72,14 +75,20 @@ class Request(_Request):
         """Platforms to build; an empty name where the plan does not say and the base image decides."""
         return self.platforms or [engine_name(self.plan.get("arch"))]
 
-    def order(self) -> Order:
-        return Order(self.plan, self.wheels, self.wheelhouse, self.params["python"])
+    def wheels_for(self, platform: str) -> dict[str, Json]:
+        """The wheels of a platform, where there is a file for each architecture."""
+        arch = ARCHITECTURES.get(platform.partition("/")[2].partition("/")[0], "")
+        chosen = {key: dict(for_machine(files, arch)) for key, files in self._variants.items()}
+        return dict(self.wheels, **chosen)
+
+    def order(self, platform: str) -> Order:
+        return Order(self.plan, self.wheels_for(platform), self.wheelhouse, self.params["python"])
 
     def inputs(self, base_digest: str, platform: str) -> Json:
         return inputs_of.collect_inputs(
             base_digest,
             self.plan_image,
-            self.wheels,
+            self.wheels_for(platform),
             self.wheelhouse,
             code_hashes(),
             self.params["python"],
@@ -264,9 +273,9 @@ class _Look:
 
     def _refuse(self) -> t.NoReturn:
         """Raise what was found; where the base image was read before, also what does not fit it."""
-        order = self.request.order()
         with contextlib.suppress(Refused):
             for platform in self.request.wanted():
+                order = self.request.order(platform)
                 document = choose(self.base_store, self.request.base, self._base_document(), platform)
                 image = self.base_store.image(str(self.request.base), document)
                 if self.base_store.unread(image):
@@ -322,7 +331,7 @@ def _make_all(request: Request, store: Store, seen: Json, workspace: str) -> dic
         place = os.path.join(workspace, "%d" % number)
         os.mkdir(place)
         try:
-            parts[platform] = _make(request, store, digest, seen["inputs"][platform], place)
+            parts[platform] = _make(request, store, digest, platform, seen["inputs"][platform], place)
         except Refused as exc:
             findings += exc.findings
     if findings:
@@ -330,23 +339,24 @@ def _make_all(request: Request, store: Store, seen: Json, workspace: str) -> dic
     return parts
 
 
-def _make(request: Request, store: Store, digest: str, inputs: Json, workspace: str) -> _Part:
+def _make(request: Request, store: Store, digest: str, platform: str, inputs: Json, workspace: str) -> _Part:
     document = store.document(digest)
     if document is None:
         raise Refused(_base_missing("%s@%s" % (request.base.repository, digest)))
     image = store.image(str(request.base), document)
-    composed = compose(image, store.tree(image), request.order(), workspace)
+    order = request.order(platform)
+    composed = compose(image, store.tree(image), order, workspace)
     labels = inputs_of.labels_for(inputs, str(request.base), "", composed.facts)
     layer = composed.layer
     made = make_image(
-        image, (layer.digest, layer.size, layer.diff_id) if layer else None, labels, _created_by(request, composed)
+        image, (layer.digest, layer.size, layer.diff_id) if layer else None, labels, _created_by(order, composed)
     )
     return _Part(image, composed, made, labels)
 
 
-def _created_by(request: Request, composed: Composed) -> str:
+def _created_by(order: Order, composed: Composed) -> str:
     """The line that the image's history shows."""
-    wheels = [wheel["filename"] for wheel in request.wheels.values()]
+    wheels = [wheel["filename"] for wheel in order.wheels.values()]
     patches = [patch["name"] for patch in composed.seen["patches"] if patch["state"] == "patched"]
     return "mindcluster.recovery: install %s; patch %s" % (", ".join(wheels) or "-", ", ".join(patches) or "-")
 
@@ -450,6 +460,17 @@ def _check_platforms(platforms: list[str]) -> list[Finding]:
             )
         )
     return findings
+
+
+def _wheels_for_which(names: list[str]) -> Finding:
+    return Finding(
+        "wheel-list-without-platform",
+        "several files are given for %s, and nothing says which architecture is meant" % ", ".join(names),
+        "Each is for one architecture",
+        "Name the platforms in training_image_platforms, or the product or architecture in the plan "
+        "(recovery_plan_product, recovery_plan_arch)",
+        "training_image_wheels",
+    )
 
 
 def _check_platform(image: Image, wanted: str) -> None:

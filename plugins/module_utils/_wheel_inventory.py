@@ -33,6 +33,7 @@ class Inventory:
     """What was found.
 
     :ivar wheels: by key, what C(read_wheel) tells and C(path); only the wheels that the plan needs.
+    :ivar variants: the same as a list for each wheel that is given once for each architecture.
     :ivar wheelhouse: the same for each file of the wheelhouse, by name.
     :ivar findings: what forbids a build.
     :ivar warnings: what does not.
@@ -40,18 +41,24 @@ class Inventory:
 
     def __init__(self) -> None:
         self.wheels: dict[str, Json] = {}
+        self.variants: dict[str, list[Json]] = {}
         self.wheelhouse: list[Json] = []
         self.findings: list[Finding] = []
         self.warnings: list[Finding] = []
 
 
 def collect(
-    wheels: t.Any, wheelhouse: str | None, needed: t.Sequence[str], resolve: t.Callable[[str], str | None]
+    wheels: t.Any,
+    wheelhouse: str | None,
+    needed: t.Sequence[str],
+    resolve: t.Callable[[str], str | None],
+    several: bool = False,
 ) -> Inventory:
     """Read all wheels that the user names.
 
     :param wheels: the option: a map of names to C({path, sha256}).
     :param needed: the names that the plan needs.
+    :param several: whether a wheel may be a list, one file for each architecture.
     :param resolve: gives the file or folder that a path of the user's means, or None where there is none.
     """
     inventory = Inventory()
@@ -60,29 +67,50 @@ def collect(
         inventory.findings.append(_not_a_map(wheels))
     for key in needed:
         if key in given:
-            _take(inventory, key, given[key], resolve)
+            _take_all(inventory, key, given[key], resolve, several)
         elif isinstance(wheels, t.Mapping):
             inventory.findings.append(_missing(key, needed, given))
     inventory.warnings += [_unneeded(key, needed) for key in sorted(map(str, given)) if key not in needed]
-    inventory.findings += check_wheel_contents(inventory.wheels)
     if wheelhouse:
         _take_house(inventory, wheelhouse, [normalise(key) for key in needed], resolve)
     return inventory
 
 
-def _take(inventory: Inventory, key: str, entry: t.Any, resolve: t.Callable[[str], str | None]) -> None:
-    where = "%s.%s" % (_OPTION, key)
+def _take_all(
+    inventory: Inventory, key: str, entry: t.Any, resolve: t.Callable[[str], str | None], several: bool
+) -> None:
+    """One file, or one for each architecture."""
+    if not isinstance(entry, list):
+        wheel = _take(inventory, key, entry, resolve, "%s.%s" % (_OPTION, key))
+        inventory.wheels.update({key: wheel} if wheel else {})
+        return
+    if not several or not entry:
+        inventory.findings.append(_a_list(key, len(entry)))
+        return
+    places = ["%s.%s[%d]" % (_OPTION, key, number) for number in range(len(entry))]
+    found = [_take(inventory, key, one, resolve, where) for one, where in zip(entry, places)]
+    inventory.variants[key] = [wheel for wheel in found if wheel]
+    if inventory.variants[key]:
+        inventory.wheels[key] = inventory.variants[key][0]
+
+
+def _take(
+    inventory: Inventory, key: str, entry: t.Any, resolve: t.Callable[[str], str | None], where: str
+) -> Json | None:
     path, wanted, findings = _read_entry(key, entry, where)
     found = resolve(path) if path else None
     if path and not (found and os.path.isfile(found)):
         findings.append(_no_file(path, where))
-    elif found:
+    wheel = None
+    if path and found and not findings:
         findings += _check_sha256(found, wanted, where)
         try:
-            inventory.wheels[key] = dict(read_wheel(found), path=found)
+            wheel = dict(read_wheel(found), path=found)
+            findings += check_wheel_contents({key: wheel})
         except Refused as exc:
             findings += [_placed(finding, where) for finding in exc.findings]
     inventory.findings += findings
+    return wheel
 
 
 def _read_entry(key: str, entry: t.Any, where: str) -> tuple[str, t.Any, list[Finding]]:
@@ -193,6 +221,16 @@ def _unneeded(key: str, needed: t.Sequence[str]) -> Finding:
         "`%s` is no wheel that the collection knows" % key,
         "It is not installed",
         "%sThe plan needs %s" % ("Did you mean `%s`? " % close if close else "", ", ".join(needed)),
+        "%s.%s" % (_OPTION, key),
+    )
+
+
+def _a_list(key: str, count: int) -> Finding:
+    return Finding(
+        "wheel-list",
+        "the wheel %s is given as a list of %d files" % (key, count),
+        "The builder docker makes an image for one architecture" if count else "The image would lack it",
+        "Give one path with its sha256; the builder registry takes a list with one for each architecture",
         "%s.%s" % (_OPTION, key),
     )
 

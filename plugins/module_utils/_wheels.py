@@ -154,6 +154,15 @@ def read_wheel(path: str) -> dict[str, t.Any]:
     }
 
 
+def for_machine(wheels: t.Sequence[t.Mapping[str, t.Any]], arch: str) -> t.Mapping[str, t.Any]:
+    """Of several files of one wheel the one for an architecture; the first where none is, which is refused later."""
+    for wheel in wheels:
+        platforms = wheel["tags"].split("-")[2].split(".")
+        if any(platform == "any" or _platform_parts(platform)[0] == arch for platform in platforms):
+            return wheel
+    return wheels[0]
+
+
 def installable_name(wheel: t.Mapping[str, t.Any]) -> str:
     """The file name under which pip takes a wheel, whatever the vendor named it.
 

@@ -66,6 +66,7 @@ options:
       - The vendor's wheels by name (V(mindx_elastic), V(mindio_ttp), V(taskd)), each with C(path) and C(sha256).
       - A relative path is looked for on the controller as M(ansible.builtin.copy) does it, then in the working
         directory.
+      - For images of several platforms a wheel may be a list, with a file for each architecture.
       - Name a wheel by path only. V(taskd) on the public package index is a stranger's package.
     type: raw
     default: {}
@@ -231,6 +232,7 @@ _HANDED_OVER: tuple[str, ...] = (
     "_step",  # look or build
     "_findings",  # mistakes that were found on the controller
     "_wheels",  # by key, what was read from each wheel, with its path on the host of the module
+    "_variants",  # by key, a list of the same where there is a file for each architecture
     "_wheelhouse",  # the same as a list
     "_ca_pem",  # the authority's certificate
     "_look",  # what the look returned

@@ -41,6 +41,8 @@ class ImageAction(ActionBase):
 
     #: The module by its full name.
     MODULE = ""
+    #: Whether a wheel may be a list, one file for each architecture.
+    SEVERAL = False
 
     def make_image(self) -> Json:
         """The order of steps.
@@ -73,7 +75,7 @@ class ImageAction(ActionBase):
         if not isinstance(image, dict):
             raise Failed(failure([_no_plan()]))
         wheels = {} if self._arg("wheels") is None else self._arg("wheels")
-        inventory = collect(wheels, self._arg("wheelhouse"), image.get("wheels") or [], self._resolve)
+        inventory = collect(wheels, self._arg("wheelhouse"), image.get("wheels") or [], self._resolve, self.SEVERAL)
         self._warn(finding.line() for finding in inventory.warnings)
         return inventory
 
@@ -102,7 +104,9 @@ class ImageAction(ActionBase):
         """Bring the wheels to the builder, where it is another host than the controller."""
         if self._connection.transport == "local":
             return
-        wheels = list(inventory.wheels.values()) + inventory.wheelhouse
+        variants = [wheel for files in inventory.variants.values() for wheel in files]
+        given = [wheel for key, wheel in inventory.wheels.items() if key not in inventory.variants]
+        wheels = variants + given + inventory.wheelhouse
         with self.progress("copying %d wheels to the builder" % len(wheels)):
             folder = self._make_tmp_path()
             for number, wheel in enumerate(wheels):
@@ -124,6 +128,7 @@ class ImageAction(ActionBase):
             _step=step,
             _findings=[finding.as_dict() for finding in inventory.findings],
             _wheels=inventory.wheels,
+            _variants=inventory.variants,
             _wheelhouse=inventory.wheelhouse,
             _ca_pem=self._ca_pem(),
         )
