@@ -19,6 +19,8 @@ PAGES = markdown.pages()
 COLLECTION = "mindcluster.recovery"
 # Pages that the site makes from code.
 GENERATED = ("variables.md", "releases.md")
+# What other programs say.
+OF_OTHERS = ("Pending", "No module named 'mindx_elastic'", "torchrun")
 # Placeholders and families that are no variables themselves: `training_image_*`, `training_image_`.
 _FAMILY = re.compile(r"_(\*|)\Z")
 
@@ -145,3 +147,24 @@ def test_the_tests_above_look_at_something() -> None:
     assert sum(command.startswith("make ") for command in commands) > 10
     assert sum("ansible-playbook" in command for command in commands) > 30
     assert {"image", "scripts", "nodes", "job", "verify"} <= TAGS
+
+
+def _sources() -> str:
+    """The text of all plugins and roles, with strings that go on in the next line put together."""
+    files = [*(CHECKOUT / "plugins").rglob("*.py"), *(CHECKOUT / "roles").glob("*/tasks/*.yml")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    text = re.sub(r"%[sd]|\{[^{}\n]*\}", "%s", text)
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_messages_are_those_that_the_collection_gives(page: Path) -> None:
+    """The first column of a table of messages is what the reader will search for."""
+    sources = _sources()
+    tables = re.compile(r"^\| (?:message contains|信息包含) .*\n\|[-|]+\n((?:\|.*\n)+)", re.MULTILINE)
+    for table in tables.findall(page.read_text(encoding="utf-8")):
+        for row in table.splitlines():
+            for fragment in markdown.code_words(row.split(" | ")[0]):
+                # What was being done is put behind these words when it fails.
+                doing = fragment.replace("could not ", '"', 1)
+                assert fragment in OF_OTHERS or doing in sources, f"no message contains `{fragment}`"
