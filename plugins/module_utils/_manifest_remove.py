@@ -167,13 +167,17 @@ class Remover(Applier):
     def remove(self, removals: t.Sequence[Removal]) -> None:
         """Remove what is to be removed.
 
-        :raises Refused: where the cluster refuses after all.
+        :raises Refused: where the cluster refuses after all; the message says what was done before.
         """
-        for removal in removals:
-            if removal.action == "deleted":
-                self._delete(removal.step)
-            elif removal.action == "released":
-                self._release(removal.step, dry_run=False)
+        try:
+            for removal in removals:
+                if removal.action == "deleted":
+                    self._delete(removal.step)
+                elif removal.action == "released":
+                    self._release(removal.step, dry_run=False)
+                    self.done.append("this collection's fields were taken out of the %s" % removal.step.document.title)
+        except Refused as exc:
+            raise self.with_done(exc) from exc
 
 
 def job_state(job: t.Mapping[str, t.Any]) -> str:

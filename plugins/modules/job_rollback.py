@@ -180,6 +180,7 @@ def main() -> None:
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     params = module.params
+    applier = None
     try:
         mistakes = wrong_keys(params["jobs"])
         if mistakes:
@@ -193,7 +194,7 @@ def main() -> None:
         # Last, so that a run that breaks off before is simply made again.
         moved = [each.store.write(each.history, module.check_mode) for each in returns]
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts())
+        module.fail_json(msg=str(exc), errors=exc.as_dicts(), changed=bool(applier and applier.done))
     answer: dict[str, t.Any] = {
         "changed": any(moved) or any(step.changes for step in steps),
         "jobs": [each.report() for each in returns],

@@ -123,6 +123,7 @@ def main() -> None:
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     params = module.params
+    remover = None
     try:
         remover = Remover(
             connect(params), params["namespace"], params["consent"], params["running"], params["timeout"]
@@ -131,7 +132,7 @@ def main() -> None:
         if not module.check_mode:
             remover.remove(removals)
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts())
+        module.fail_json(msg=str(exc), errors=exc.as_dicts(), changed=bool(remover and remover.done))
     answer: dict[str, t.Any] = {
         "changed": any(removal.changes for removal in removals),
         "objects": [removal.summary() for removal in removals],

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import time
 import typing as t
 
@@ -16,6 +17,7 @@ from kube_site import KubeSite
 from run_module import Result, run_module
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
+from parts.fault_proxy import Fault
 
 CLAIMS = "/api/v1/namespaces/%s/persistentvolumeclaims"
 PODS = "/api/v1/namespaces/%s/pods"
@@ -184,3 +186,29 @@ def test_a_user_without_the_right_to_delete_is_told_before_anything_goes(
         kube.done("PATCH", role, {"rules": rules})
     assert refused.failed and "`delete`" in refused["msg"] and "configmaps" in refused["msg"]
     assert kube.get(JOBS % namespace + "/llama2") is not None
+
+
+def test_what_breaks_in_the_middle_is_told_and_made_good_by_the_next_run(
+    kube: KubeSite, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    manifests = [config_map(namespace, a="1"), job(namespace)]
+    apply(kube.kubeconfig, *manifests)
+    with kube.behind_faults(tmp_path) as (proxy, kubeconfig):
+        proxy.add(Fault("DELETE", r"configmaps/settings(?!.*dryRun)", "answer", status=403))
+        broken = run_module("manifest_remove", manifests=manifests, consent=True, kubeconfig=kubeconfig)
+    assert broken.failed and broken["changed"]
+    assert "Before that AscendJob `llama2` was deleted" in broken["msg"]
+    assert actions(remove(kube, *manifests)) == {
+        "llama2": "absent",
+        "settings": "deleted",
+        "recovery-history-llama2": "absent",
+    }
+
+
+def test_an_answer_that_is_lost_does_no_work_twice(kube: KubeSite, namespace: str, tmp_path: pathlib.Path) -> None:
+    apply(kube.kubeconfig, job(namespace))
+    with kube.behind_faults(tmp_path) as (proxy, kubeconfig):
+        lost = proxy.add(Fault("DELETE", r"ascendjobs/llama2(?!.*dryRun)", "drop_after"))
+        result = run_module("manifest_remove", manifests=[job(namespace)], consent=True, kubeconfig=kubeconfig)
+    assert (lost.hits, result.failed, result["changed"]) == (1, False, True)
+    assert kube.get(JOBS % namespace + "/llama2") is None
