@@ -37,7 +37,7 @@ PLAYBOOK = """
     ansible_python_interpreter: "{{ ansible_playbook_python }}"
   roles: [mindcluster.recovery.training_image]
   post_tasks:
-    - ansible.builtin.copy: {content: "{{ training_image_ref }}", dest: "{{ answer }}", mode: "0600"}
+    - ansible.builtin.copy: {content: "{{ __training_image_built | to_json }}", dest: "{{ answer }}", mode: "0600"}
 """
 AGENT = "python3 -m torch.distributed.run --help > /dev/null && cat /tmp/record"
 SHOWN = 20
@@ -153,7 +153,7 @@ def compare(case: Case, folder: Path) -> Report:
     for builder in ("docker", "registry"):
         own = dict(variables, training_image_builder=builder, training_image_base=base)
         own["training_image_repository"] = f"{registry}/equality/{builder}-{slug}"
-        refs.append(build(own, folder, builder))
+        refs.append(str(build(own, folder, builder)["ref"]))
     trees = [_exported(ref) for ref in refs]
     answers = [_answer(ref, case.proof) for ref in refs]
     return _report(case.name, *trees, (answers[0], answers[1]))
@@ -209,15 +209,17 @@ def _wheel_with_everything() -> Wheel:
     return Wheel("mindio_ttp", "7.2rc1", files, f"py3-none-linux_{os.uname().machine}")
 
 
-def build(variables: dict[str, t.Any], folder: Path, name: str) -> str:
-    playbook, answer = folder / "build.yml", folder / f"{name}.ref"
+def build(variables: dict[str, t.Any], folder: Path, name: str) -> dict[str, t.Any]:
+    """What the builder returned to the role."""
+    playbook, answer = folder / "build.yml", folder / f"{name}.answer"
     playbook.write_text(PLAYBOOK, encoding="utf-8")
     given = folder / f"{name}.json"
     given.write_text(json.dumps(dict(variables, answer=str(answer))), encoding="utf-8")
     environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
     program = str(Path(sys.executable).parent / "ansible-playbook")
     run([program, "-i", "localhost,", str(playbook), "-e", f"@{given}"], env=environment)
-    return answer.read_text(encoding="utf-8")
+    built: dict[str, t.Any] = json.loads(answer.read_text(encoding="utf-8"))
+    return built
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import typing as t
 import equality
 import pytest
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import Registry
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import OCI_INDEX, Registry
 from parts import stub_wheels
 
 LOOK = """
@@ -28,7 +28,7 @@ LOOK = """
   vars:
     ansible_python_interpreter: "{{ ansible_playbook_python }}"
   tasks:
-    - mindcluster.recovery.training_image_info: {image: "{{ image }}", engine: none, platform: linux/arm64}
+    - mindcluster.recovery.training_image_info: {image: "{{ image }}", engine: none, platform: "{{ platform }}"}
       register: seen
     - ansible.builtin.copy: {content: "{{ seen }}", dest: "{{ answer }}", mode: "0600"}
 """
@@ -55,7 +55,7 @@ def site(need: t.Callable[[str], str], tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_an_image_for_aarch64_is_built_and_proved_here(site: dict[str, t.Any], tmp_path: pathlib.Path) -> None:
-    ref = equality.build(site, tmp_path, "registry")
+    ref = equality.build(site, tmp_path, "registry")["ref"]
     registry = Registry(os.environ["SANDBOX_REGISTRY"])
     manifest = json.loads(registry.manifest("other/image", ref.partition("@")[2]).body)
     config = json.loads(read_blob(registry, "other/image", manifest["config"]))
@@ -79,10 +79,10 @@ def read_blob(registry: Registry, repository: str, descriptor: dict[str, t.Any])
         return stream.read()
 
 
-def look(ref: str, folder: pathlib.Path) -> dict[str, t.Any]:
+def look(ref: str, folder: pathlib.Path, platform: str = "linux/arm64") -> dict[str, t.Any]:
     (folder / "look.yml").write_text(LOOK, encoding="utf-8")
     program = str(pathlib.Path(sys.executable).parent / "ansible-playbook")
-    given = ["-e", f"image={ref}", "-e", f"answer={folder / 'seen'}"]
+    given = ["-e", f"image={ref}", "-e", f"answer={folder / 'seen'}", "-e", f"platform={platform}"]
     equality.run([program, "-i", "localhost,", str(folder / "look.yml"), *given])
     seen: dict[str, t.Any] = json.loads((folder / "seen").read_text(encoding="utf-8"))
     return seen
@@ -95,3 +95,61 @@ def test_wheels_for_this_machine_are_refused(site: dict[str, t.Any], tmp_path: p
     wheels = json.loads((own / "wheels.json").read_text(encoding="utf-8"))
     with pytest.raises(RuntimeError, match="is built for linux_x86_64, and the image is aarch64"):
         equality.build(dict(site, training_image_wheels=wheels, training_image_tag="2"), tmp_path, "registry")
+
+
+def test_an_index_has_an_image_for_each_platform(
+    site: dict[str, t.Any], need: t.Callable[[str], str], tmp_path: pathlib.Path
+) -> None:
+    registry = Registry(need("SANDBOX_REGISTRY"))
+    base = push_index(registry, {"arm64": need("SANDBOX_TAR_ARM64"), "amd64": need("SANDBOX_TAR_BARE")})
+    wheels: dict[str, list[t.Any]] = {}
+    for machine in ("x86_64", "aarch64"):
+        own = tmp_path / machine
+        own.mkdir()
+        stub_wheels.write_all(own, machine)
+        for name, entry in json.loads((own / "wheels.json").read_text(encoding="utf-8")).items():
+            wheels.setdefault(name, []).append(entry)
+    platforms = ["linux/amd64", "linux/arm64"]
+    variables = dict(
+        site,
+        recovery_plan_framework="mindspore",
+        training_image_base=base,
+        training_image_wheels=wheels,
+        training_image_platforms=platforms,
+        training_image_repository=need("SANDBOX_REGISTRY") + "/other/several",
+    )
+    built = equality.build(variables, tmp_path, "first")
+    index = registry.manifest("other/several", "1")
+    assert (built["changed"], built["digest"]) == (True, index.digest)
+    assert [image["platform"] for image in built["images"]] == platforms
+    for entry, image in zip(json.loads(index.body)["manifests"], built["images"], strict=True):
+        assert (entry["digest"], f"linux/{entry['platform']['architecture']}") == (image["digest"], image["platform"])
+    for platform, machine, version in (("linux/amd64", "x86_64", "3.11.2"), ("linux/arm64", "aarch64", "3.13.5")):
+        seen = look(built["ref"], tmp_path, platform)
+        assert (seen["arch"], seen["python_version"], seen["landed"]) == (machine, version, True)
+        assert seen["digest"] == index.digest
+    again = equality.build(variables, tmp_path, "again")
+    assert (again["changed"], again["ref"]) == (False, built["ref"])
+    assert again["statistics"]["requests"] <= 2  # how the registry speaks, and the index
+
+
+def push_index(registry: Registry, tars: dict[str, str]) -> str:
+    """A base image for several platforms, as registries have them of builders that make them."""
+    manifests = []
+    for architecture, tar in tars.items():
+        name = f"{registry.host}/other/several-base:{architecture}"
+        push = str(equality.ROOT / "examples" / "demo" / "push_base.py")
+        equality.run([sys.executable, push, tar, name, f"--architecture={architecture}", "--kind=oci"])
+        manifest = registry.manifest("other/several-base", architecture)
+        platform = {"os": "linux", "architecture": architecture}
+        manifests.append(
+            {
+                "mediaType": manifest.media_type,
+                "digest": manifest.digest,
+                "size": len(manifest.body),
+                "platform": platform,
+            }
+        )
+    body = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": manifests}).encode()
+    registry.put_manifest("other/several-base", "1", OCI_INDEX, body)
+    return f"{registry.host}/other/several-base:1"

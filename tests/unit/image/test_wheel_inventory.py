@@ -120,3 +120,23 @@ def test_the_wheelhouse(good: dict[str, t.Any], tmp_path: Path) -> None:
     inventory = collect(good, str(house))
     assert [one["name"] for one in inventory.wheelhouse] == ["packaging"]
     assert [finding.code for finding in inventory.warnings] == ["wheelhouse-skipped"]
+
+
+def test_a_list_has_a_file_for_each_architecture(tmp_path: Path) -> None:
+    library = {"taskd/__init__.py": "", "taskd/python/cython_api/libs/libtaskd.so": ""}
+    files = [
+        write_wheel(tmp_path, "taskd", tags=f"py3-none-linux_{arch}", files=library) for arch in ("x86_64", "aarch64")
+    ]
+    given = {"taskd": [entry(path) for path in files]}
+    inventory = _wheel_inventory.collect(given, "", ["taskd"], resolve, several=True)
+    assert inventory.findings == []
+    arm = _wheels.for_machine(inventory.variants["taskd"], "aarch64")
+    assert arm["filename"] == "taskd-1.0-py3-none-linux_aarch64.whl"
+    assert _wheels.for_machine(inventory.variants["taskd"], "riscv64") == inventory.variants["taskd"][0]
+    wrong = {"taskd": [entry(files[0]), {"path": "taskd", "sha256": ""}]}
+    told = _wheel_inventory.collect(wrong, "", ["taskd"], resolve, several=True).findings
+    assert [(finding.code, finding.where) for finding in told] == [
+        ("wheel-bare-name", "training_image_wheels.taskd[1]")
+    ]
+    assert [finding.code for finding in collect(given, needed=["taskd"]).findings] == ["wheel-list"]
+    assert [finding.code for finding in collect({"taskd": []}, needed=["taskd"]).findings] == ["wheel-list"]
