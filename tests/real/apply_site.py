@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 import yaml
@@ -38,10 +39,7 @@ def job(namespace: str, name: str = "llama2", **labels: str) -> str:
 
 
 class Operator:
-    """Does to jobs what ascend-operator does, one thing at a time.
-
-    The operator's verdict comes some time after the job: O(when) is polled for the job first.
-    """
+    """Does to jobs what ascend-operator does, one thing at a time."""
 
     def __init__(self, kube: KubeSite, namespace: str) -> None:
         self.kube = kube
@@ -60,6 +58,16 @@ class Operator:
             "metadata": {"name": f"{name}-{self.job(name)['metadata']['uid']}"},
         }
         self.kube.done("POST", GROUPS % self.namespace, group)
+
+    def when_new(self, name: str, old_uid: str) -> None:
+        """Wait, as an operator that watches, until there is a job of that name that is another one than before."""
+        deadline = time.monotonic() + 300
+        while (self.kube.get(JOBS % self.namespace + "/" + name) or {}).get("metadata", {}).get("uid") in (
+            None,
+            old_uid,
+        ):
+            assert time.monotonic() < deadline, "the new job never came"
+            time.sleep(0.2)
 
     def sends_event(self, name: str, reason: str, message: str) -> None:
         """Up to 7.3: a Warning Event, as client-go's recorder writes it."""

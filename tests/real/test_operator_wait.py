@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import time
 import typing as t
 
 import pytest
@@ -29,10 +28,7 @@ def once_there(operator: Operator, act: t.Callable[[], object]) -> t.Callable[[]
     """Act as soon as the job exists, as an operator that watches."""
 
     def wait_and_act() -> object:
-        deadline = time.monotonic() + 60
-        while operator.kube.get(JOBS % operator.namespace + "/llama2") is None:
-            assert time.monotonic() < deadline, "the job never came"
-            time.sleep(0.1)
+        operator.when_new("llama2", "")
         return act()
 
     return wait_and_act
