@@ -109,7 +109,7 @@ def test_a_value_that_the_user_asks_for_stays() -> None:
 COMMANDS = {
     "lines": ("echo one\n{export}\nbash train_start.sh\n", "echo one\nbash train_start.sh\n"),
     "a line that ends with a semicolon": ("{export};\nbash train_start.sh\n", "bash train_start.sh\n"),
-    "a comment on its line": ("{export}  # for the agent\nbash train_start.sh\n", "bash train_start.sh\n"),
+    "a comment on its line": ("{export}  # for recovery\nbash train_start.sh\n", "bash train_start.sh\n"),
     "one line": ("cd /job; {export}; bash train_start.sh\n", "cd /job; bash train_start.sh\n"),
     "a chain": ("cd /job && {export} && bash train_start.sh\n", "cd /job && bash train_start.sh\n"),
     "twice": ("{export}\n{export}\nbash train_start.sh\n", "bash train_start.sh\n"),
