@@ -103,6 +103,9 @@ class RegistryRemoval:
 
     def _is_ours(self, tag: str) -> bool:
         manifest = json.loads(self._registry.manifest(self._path, tag).body)
+        parts = [str(part.get("digest", "")) for part in manifest.get("manifests") or []]
+        if parts:
+            return any(self._is_ours(digest) for digest in parts if digest)
         config = manifest.get("config") or {}
         if not config.get("digest") or config.get("size", _LONGEST_CONFIG) >= _LONGEST_CONFIG:
             return False
