@@ -101,14 +101,15 @@ class Authorizer:
         :raises RegistryError: where the login would be sent in the clear, or no token is given.
         """
         with self._lock:
-            if self._challenge is None:
+            challenge = self._challenge
+            if challenge is None:
                 return {}
             login = self._known_login()
             if login is not None and not is_private(url):
                 raise _in_the_clear(host_of(url))
-            if self._challenge.scheme == "basic":
+            if challenge.scheme == "basic":
                 return {"Authorization": _basic(login)} if login else {}
-            return {"Authorization": "Bearer " + self._token(url, needed)}
+            return {"Authorization": "Bearer " + self._token(challenge, url, needed)}
 
     def challenged(self, headers: t.Mapping[str, str], needed: Rights, sent: t.Mapping[str, str]) -> bool:
         """Learn from an answer of status 401.
@@ -146,18 +147,17 @@ class Authorizer:
             self._asked = True
         return self._login
 
-    def _token(self, url: str, needed: Rights) -> str:
+    def _token(self, challenge: Challenge, url: str, needed: Rights) -> str:
         now = time.monotonic()
         for known, token in self._tokens.items():
             if known >= needed and token.ends > now:
                 return token.value
-        self._tokens[needed] = token = self._fetch(url, needed)
+        self._tokens[needed] = token = self._fetch(challenge, url, needed)
         return token.value
 
-    def _fetch(self, url: str, needed: Rights) -> _Token:
+    def _fetch(self, challenge: Challenge, url: str, needed: Rights) -> _Token:
         """A token from the server that the registry named."""
-        challenge, login = self._challenge, self._login
-        assert challenge is not None
+        login = self._login
         realm = absolute(url, challenge.realm, "token server")
         self._check_realm(realm, url)
         doing = "get a token for %s" % self._host
@@ -195,8 +195,7 @@ class Authorizer:
             )
 
 
-def _basic(login: Login | None) -> str:
-    assert login is not None
+def _basic(login: Login) -> str:
     pair = "%s:%s" % (login.username, login.password)
     return "Basic " + base64.b64encode(pair.encode("utf-8")).decode("ascii")
 
