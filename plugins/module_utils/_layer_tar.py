@@ -107,10 +107,10 @@ class Archive:
         self, header: bytes, kind: bytes, size: int, records: dict[str, str], long_name: str, long_link: str
     ) -> Member:
         member = Member()
-        name = long_name or _text(_until_zero(header[:100]))
+        name = long_name or _text(header[:100].split(b"\0", 1)[0])
         if not long_name and header[257:263] == b"ustar\0" and header[345]:
-            name = "%s/%s" % (_text(_until_zero(header[345:500])), name)
-        link = long_link or _text(_until_zero(header[157:257]))
+            name = "%s/%s" % (_text(header[345:500].split(b"\0", 1)[0]), name)
+        link = long_link or (_text(header[157:257].split(b"\0", 1)[0]) if header[157] else "")
         member.mode = self._number(header[100:108]) & 0o7777
         member.uid, member.gid = self._number(header[108:116]), self._number(header[116:124])
         member.mtime = self._number(header[136:148])
@@ -167,12 +167,19 @@ class Archive:
     def _check(self, header: bytes) -> int:
         """The size that a header states, after its checksum was found right."""
         stated = self._number(header[148:156])
-        found = sum(header) - sum(header[148:156]) + 8 * 32
+        # The checksum's own eight bytes count as blanks.
+        found = sum(header) - sum(header[148:156]) + 256
         if stated != found:
             raise malformed(self._layer, "is no tar archive: a header's checksum is wrong")
         return self._number(header[124:136])
 
     def _number(self, field: bytes) -> int:
+        if field[-1] == 0:
+            # The usual form, seven times for each entry.
+            try:
+                return int(field[:-1], 8)
+            except ValueError:
+                pass
         if field[0] & 0x80:
             value = int.from_bytes(field, "big", signed=False) & ((1 << (8 * len(field) - 1)) - 1)
             if field[0] & 0x40:
@@ -261,10 +268,6 @@ class Archive:
             self._piece, self._at = next(self._pieces, b""), 0
             if not self._piece:
                 raise malformed(self._layer, "is cut off in the middle of an entry")
-
-
-def _until_zero(field: bytes) -> bytes:
-    return field.split(b"\0", 1)[0]
 
 
 def _text(data: bytes) -> str:
