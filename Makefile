@@ -97,7 +97,7 @@ docs-check: docs ## look at each page of it in a browser, on a phone and on a de
 	$(call timed,docs-check,.venv/bin/python tests/docs/check.py$(if $(SHOTS), --shots $(SHOTS)))
 
 bench-image: env ## make a training image with an engine that starts empty, with a warm one and without one, and compare
-	$(call timed,bench-image,$(PYTHON) $(SANDBOX) run --with registry,wheels,tar-torch26 -- .venv/bin/python tests/bench/image.py)
+	$(call timed,bench-image,$(PYTHON) $(SANDBOX) run --with registry,wheels,tar-torch26,tar-torch113 -- .venv/bin/python tests/bench/image.py)
 
 equality: setup ## build images with an engine and without, and compare every path of them
 	$(call timed,equality,$(PYTHON) $(SANDBOX) run --with docker,registry,wheels,images -- .venv/bin/python tests/real/registry/equality.py)

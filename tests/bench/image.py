@@ -4,21 +4,19 @@
 
 """How long it takes to make a training image: with an engine that starts empty, with a warm one, and without one.
 
-    python3 tests/sandbox/sandbox.py run --with registry,wheels,tar-torch26 -- .venv/bin/python tests/bench/image.py
+    make bench-image
 
 Needs root, since an engine with an empty cache is started beside the machine's own. Prints one table with all ways of
 one run and the ratios between them, and ends with status 1 where a goal is missed. The engine's rows are plain `docker
 pull`, `docker build` and `docker push`. The builder's clock runs inside the module, in both of its steps; what their
-processes take with start and imports stands beside. All speak to the same registry, through a relay that counts bytes
-and looks at none. The floor reads and unpacks the layers that the builder had to read, with the same libraries.
+processes take with start and imports stands beside. The floor reads and unpacks the layers that the builder had to
+read, with the same libraries. Everything is done a second time through a relay, which counts the bytes on the line.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -33,7 +31,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sandbox"))
 
 from byte_relay import ByteRelay
-from image_ways import Builder, Cost, Docker, floor, run_module
+from image_ways import Builder, Cost, Counter, Docker, floor, run_module
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import OCI_MANIFEST, Registry
 from parts import apt, cache, engine, paths
@@ -43,6 +41,7 @@ NOISE = 200 * MB
 PIECE = 4 * MB
 CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
 LAYER_TYPE = "application/vnd.oci.image.layer.v1.tar+gzip"
+RUN = os.urandom(4).hex()  # no run finds another one's images
 Layer = tuple[Path, str, str]
 
 
@@ -83,6 +82,26 @@ def file_pieces(path: Path) -> t.Iterator[bytes]:
             yield piece
 
 
+def moved_pieces(path: Path, folder: str) -> t.Iterator[bytes]:
+    """A tar with all of its files in another folder, where nobody looks for a Python."""
+    with tarfile.open(path) as archive:
+        for member in archive:
+            member.name = folder + member.name.removeprefix(".")
+            member.linkname = folder + member.linkname.removeprefix(".") if member.islnk() else member.linkname
+            member.pax_headers = {}
+            yield member.tobuf(tarfile.GNU_FORMAT, errors="surrogateescape")
+            if member.isreg():
+                yield from _contents(archive, member)
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
+def _contents(archive: tarfile.TarFile, member: tarfile.TarInfo) -> t.Iterator[bytes]:
+    stream = t.cast("t.IO[bytes]", archive.extractfile(member))
+    while piece := stream.read(PIECE):
+        yield piece
+    yield bytes(-member.size % tarfile.BLOCKSIZE)
+
+
 def noise_pieces() -> t.Iterator[bytes]:
     """A tar with one file of compiled libraries' kind, which packing hardly shrinks."""
     member = tarfile.TarInfo("opt/vendor/libkernels.bin")
@@ -90,8 +109,7 @@ def noise_pieces() -> t.Iterator[bytes]:
     yield member.tobuf(tarfile.GNU_FORMAT)
     for number in range(NOISE // PIECE):
         yield hashlib.shake_128(b"%d" % number).digest(PIECE)
-    end = io.BytesIO(bytes(2 * tarfile.BLOCKSIZE))
-    yield end.read()
+    yield bytes(2 * tarfile.BLOCKSIZE)
 
 
 def push_base(registry: Registry, repository: str, layers: t.Sequence[Layer]) -> str:
@@ -129,14 +147,15 @@ def middle(costs: t.Sequence[Cost]) -> Cost:
 class Bench:
     """One base image and everything that is made from it."""
 
-    def __init__(self, relay: ByteRelay, layers: t.Sequence[Layer], wheels: Path, scratch: Path) -> None:
-        self.relay = relay
+    def __init__(self, host: str, counter: Counter, layers: t.Sequence[Layer], wheels: Path, scratch: Path) -> None:
+        self._host = host
+        self._counter = counter
         self._layers = layers
-        self._base = "%s/bench/base:1" % relay.host
+        self._base = "%s/bench/base:1" % host
         wish = {"strategies": ["retry", "recover", "dump"]}
         plan, _cost = run_module("recovery_plan", {**wish, "torch_version": "2.6.0"})
-        self.builder = Builder(relay, self._base, plan["plan"], wheels, scratch / "indexes")
-        self.docker = Docker(relay, scratch / "engine", wheels, plan["plan"]["image"]["wheels"])
+        self.builder = Builder(counter, self._base, plan["plan"], wheels, scratch / "indexes")
+        self.docker = Docker(counter, scratch / "engine", wheels, plan["plan"]["image"]["wheels"])
         self._number = 0
 
     def all_ways(self, rounds: int) -> dict[str, Cost]:
@@ -157,7 +176,7 @@ class Bench:
             say("builder: round %d of %d" % (number + 1, rounds))
             kept = "round-%d" % number
             colds.append(self.builder.run(self._name("cold", tag=False), kept))
-            floors.append(floor(self.relay, self._urls(kept)))
+            floors.append(floor(self._counter, self._urls(kept)))
             target = self._name("warm", tag=False)
             warms.append(self.builder.run(target, kept))
             nothings.append(self.builder.run(target, kept))
@@ -169,11 +188,11 @@ class Bench:
 
     def _urls(self, kept: str) -> list[str]:
         read = self.builder.indexed(kept, [digest for _path, digest, _inside in self._layers])
-        return ["http://%s/v2/bench/base/blobs/%s" % (self.relay.host, digest) for digest in read]
+        return ["http://%s/v2/bench/base/blobs/%s" % (self._host, digest) for digest in read]
 
     def _name(self, kind: str, tag: bool = True) -> str:
         self._number += 1
-        return "%s/bench/%s-%d%s" % (self.relay.host, kind, self._number, ":x" if tag else "")
+        return "%s/bench/%s-%s-%d%s" % (self._host, kind, RUN, self._number, ":x" if tag else "")
 
 
 def table(found: t.Mapping[str, Cost]) -> None:
@@ -211,20 +230,25 @@ def main() -> int:
     if os.geteuid() != 0:
         raise SystemExit("An engine with an empty cache needs root: run this as root")
     apt.ensure(engine.PACKAGES)
+    trees = [Path(os.environ[name]) for name in ("SANDBOX_TAR_TORCH26", "SANDBOX_TAR_TORCH113")]
     layers = [
         packed("noise", noise_pieces),
-        packed("torch26", lambda: file_pieces(Path(os.environ["SANDBOX_TAR_TORCH26"]))),
+        packed("torch113", lambda: moved_pieces(trees[1], "opt/other")),
+        packed("torch26", lambda: file_pieces(trees[0])),
     ]
-    unpacked = NOISE + Path(os.environ["SANDBOX_TAR_TORCH26"]).stat().st_size
+    unpacked = NOISE + sum(tree.stat().st_size for tree in trees)
     size = sum(path.stat().st_size for path, _digest, _inside in layers)
     say("base image: %.2f GB unpacked, %.0f MB packed, %d layers" % (unpacked / 1e9, size / 1e6, len(layers)))
     scratch = Path(tempfile.mkdtemp(prefix="bench-image-", dir=paths.cache()))
     try:
-        with contextlib.ExitStack() as stack:
-            relay = stack.enter_context(ByteRelay(os.environ["SANDBOX_REGISTRY"]))
-            push_base(Registry(relay.host), "bench/base", layers)
-            bench = Bench(relay, layers, Path(os.environ["SANDBOX_WHEELS"]), scratch)
-            found = bench.all_ways(rounds)
+        host, wheels = os.environ["SANDBOX_REGISTRY"], Path(os.environ["SANDBOX_WHEELS"])
+        push_base(Registry(host), "bench/base", layers)
+        bench = Bench(host, Counter(None), layers, wheels, scratch / "timed")
+        found = bench.all_ways(rounds)
+        with ByteRelay(host) as relay:
+            say("the same for the count of bytes")
+            counted = Bench(relay.host, Counter(relay), layers, wheels, scratch / "counted").all_ways(1)
+        found = {way: cost._replace(down=counted[way].down, up=counted[way].up) for way, cost in found.items()}
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     table(found)

@@ -53,6 +53,22 @@ print(time.monotonic() - started)
 """
 
 
+class Counter:
+    """Counts the bytes of one way; without a relay none."""
+
+    def __init__(self, relay: ByteRelay | None) -> None:
+        self._relay = relay
+
+    def reset(self) -> None:
+        if self._relay:
+            self._relay.reset()
+
+    @property
+    def bytes(self) -> tuple[int, int]:
+        """Down and up."""
+        return (self._relay.down, self._relay.up) if self._relay else (0, 0)
+
+
 class Cost(t.NamedTuple):
     """What a way took.
 
@@ -68,10 +84,10 @@ class Cost(t.NamedTuple):
     requests: int = 0
 
 
-def floor(relay: ByteRelay, urls: t.Sequence[str]) -> Cost:
-    relay.reset()
+def floor(counter: Counter, urls: t.Sequence[str]) -> Cost:
+    counter.reset()
     done = subprocess.run([sys.executable, "-c", FLOOR, *urls], capture_output=True, text=True, check=True)
-    return Cost(float(done.stdout), 0.0, relay.down, relay.up, 0.0)
+    return Cost(float(done.stdout), 0.0, *counter.bytes, 0.0)
 
 
 def run_module(name: str, arguments: t.Mapping[str, t.Any]) -> tuple[dict[str, t.Any], Cost]:
@@ -93,8 +109,8 @@ class Builder:
     :ivar wheels_size: bytes of the wheels that the image gets, as files.
     """
 
-    def __init__(self, relay: ByteRelay, base: str, plan: dict[str, t.Any], wheels: Path, cache: Path) -> None:
-        self._relay = relay
+    def __init__(self, counter: Counter, base: str, plan: dict[str, t.Any], wheels: Path, cache: Path) -> None:
+        self._counter = counter
         self._cache = cache
         self._options = {
             "base": base,
@@ -107,7 +123,7 @@ class Builder:
 
     def run(self, repository: str, cache: str) -> Cost:
         """Look, and build where something is to be built."""
-        self._relay.reset()
+        self._counter.reset()
         options = {**self._options, "repository": repository, "tag": "x", "cache": str(self._cache / cache)}
         looked, cost = self._step(options, "look")
         counted = looked["look"]["statistics"]["requests"]
@@ -119,7 +135,7 @@ class Builder:
             self._count_wheels(built["images"][0]["paths"])
         seconds, process = (sum(values) for values in zip(*(cost[:2] for cost in costs), strict=True))
         memory = max(cost.memory_mb for cost in costs)
-        return Cost(seconds, process, self._relay.down, self._relay.up, memory, counted)
+        return Cost(seconds, process, *self._counter.bytes, memory, counted)
 
     def indexed(self, cache: str, digests: t.Iterable[str]) -> list[str]:
         """The layers that were read."""
@@ -150,8 +166,8 @@ class Builder:
 class Docker:
     """A Docker engine that knows no image at first, with the commands that people use."""
 
-    def __init__(self, relay: ByteRelay, folder: Path, wheels: Path, names: t.Sequence[str]) -> None:
-        self._relay = relay
+    def __init__(self, counter: Counter, folder: Path, wheels: Path, names: t.Sequence[str]) -> None:
+        self._counter = counter
         self._engine = PrivateEngine(folder)
         self._context = folder / "context"
         self._fill(wheels, names)
@@ -169,7 +185,7 @@ class Docker:
 
         :param salt: another one makes the build anew.
         """
-        self._relay.reset()
+        self._counter.reset()
         with _Memory(self._engine.pid()) as memory:
             started = time.monotonic()
             if pull:
@@ -178,7 +194,7 @@ class Docker:
             self._docker("build", "--network=none", *arguments, "--tag", target, str(self._context))
             self._docker("push", target)
             seconds = time.monotonic() - started
-        return Cost(seconds, seconds, self._relay.down, self._relay.up, memory.peak_mb)
+        return Cost(seconds, seconds, *self._counter.bytes, memory.peak_mb)
 
     def _fill(self, wheels: Path, names: t.Sequence[str]) -> None:
         """What a user without the collection would write: install the wheels, change the file."""
