@@ -41,9 +41,9 @@ def test_check_mode_says_what_the_real_run_does(kube: KubeSite, namespace: str, 
 
     for each in before:
         apply(kube.kubeconfig, *manifests(each))
-    was = [kube.get(path % namespace) for path in (JOBS, CONFIG_MAPS)]
+    was = [kube.get(path % namespace)["items"] for path in (JOBS, CONFIG_MAPS)]
     predicted = apply(kube.kubeconfig, *manifests(""), replace=True, check=True, diff=True)
-    assert [kube.get(path % namespace) for path in (JOBS, CONFIG_MAPS)] == was
+    assert [kube.get(path % namespace)["items"] for path in (JOBS, CONFIG_MAPS)] == was
     real = apply(kube.kubeconfig, *manifests(""), replace=True, diff=True)
     assert not real.failed
     assert (predicted["changed"], predicted["objects"], predicted["diff"]) == (
