@@ -146,7 +146,9 @@ def no_answer(exc: BaseException, doing: str, host: str) -> RegistryError:
     """What an exception of the connection means."""
     words = clean(_innermost(exc))
     lower = words.lower()
-    if isinstance(_bottom(exc), ssl.SSLCertVerificationError):
+    bottom = _bottom(exc)
+    # The second one is urllib3's own, before its release 2.
+    if isinstance(bottom, ssl.SSLCertVerificationError) or type(bottom).__name__ == "CertificateError":
         return error("trust", "could not %s: its certificate is not trusted: %s" % (doing, words), host)
     if re.search(r"wrong.version.number|record layer|http.request|unknown.protocol|packet length", lower):
         return error(

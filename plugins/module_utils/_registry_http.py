@@ -25,6 +25,7 @@ try:
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3.exceptions import HTTPError
+    from urllib3.util.ssl_ import create_urllib3_context
 
     REQUESTS_IMPORT_ERROR = None
 except ImportError:
@@ -202,10 +203,17 @@ class _SystemTrust(HTTPAdapter):
     """Trusts what the system trusts, as the engine does, besides what requests brings along."""
 
     def init_poolmanager(self, *args: t.Any, **kwargs: t.Any) -> None:
-        super().init_poolmanager(*args, ssl_context=ssl.create_default_context(), **kwargs)
+        super().init_poolmanager(*args, ssl_context=_system_context(), **kwargs)
 
     def proxy_manager_for(self, *args: t.Any, **kwargs: t.Any) -> t.Any:
-        return super().proxy_manager_for(*args, ssl_context=ssl.create_default_context(), **kwargs)
+        return super().proxy_manager_for(*args, ssl_context=_system_context(), **kwargs)
+
+
+def _system_context() -> ssl.SSLContext:
+    # Of urllib3's own making: releases before 2 check host names, and addresses, only by themselves.
+    context: ssl.SSLContext = create_urllib3_context()
+    context.load_default_certs()
+    return context
 
 
 def _as_it_is(request: t.Any) -> t.Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import socket
 import typing as t
 
 import pytest
@@ -139,6 +140,16 @@ def test_certificate_of_an_unknown_authority(need: Need) -> None:
     error = refused(Registry(need("SANDBOX_REGISTRY_TLS")).manifest, "team/base", "x")
     assert (error.kind, error.findings[0].code) == ("trust", "registry-untrusted")
     assert "training_image_registry_ca" in str(error)
+
+
+def test_certificate_for_another_name(need: Need, monkeypatch: pytest.MonkeyPatch) -> None:
+    _host, _colon, port = need("SANDBOX_REGISTRY_TLS").partition(":")
+    ask = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _name, *rest, **options: ask("127.0.0.1", *rest, **options))
+    other = Registry(f"registry.example:{port}", ca_file=need("SANDBOX_REGISTRY_CA"))
+    error = refused(other.manifest, "team/base", "x")
+    assert (error.kind, error.findings[0].code) == ("trust", "registry-untrusted")
+    assert "registry.example" in str(error)
 
 
 def test_tls_and_plain_http_mixed_up(need: Need) -> None:
