@@ -58,11 +58,14 @@ class Changes:
         entry = Entry(FILE, old.mode, old.uid, old.gid, self.mtime, len(data), "", old.xattrs)
         self.files[real] = Put(entry, data)
 
-    def remove(self, path: str) -> None:
-        """Take a path away, where there is something."""
+    def remove(self, path: str, recorded: bool = False) -> None:
+        """Take a path away, where there is something.
+
+        :param recorded: an installation's record says that there is; an index need not have a file that lies deep.
+        """
         folder = self.tree.real(posixpath.dirname(path))
         real = posixpath.join(folder, posixpath.basename(path)) if folder else ""
-        if real and self.tree.own_entry(real) is not None and real not in self.files:
+        if real and (recorded or self.tree.own_entry(real) is not None) and real not in self.files:
             self._keep_parents(real)
             self.removed.add(real)
 
@@ -82,6 +85,12 @@ class Changes:
             if not any(path.startswith(folder + "/") for path in self.files):
                 self.emptied.discard(folder)
                 self.removed.add(folder)
+
+    def is_bare(self, folder: str) -> bool:
+        """Whether everything that is in a folder is taken away."""
+        real = self.tree.real(folder) or folder
+        names = [posixpath.join(real, name) for name in self.tree.children(real)]
+        return all(name in self.removed for name in names)
 
     def is_gone(self, path: str) -> bool:
         """Whether a path is below a folder that is taken away as a whole."""

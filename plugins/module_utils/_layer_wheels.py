@@ -178,23 +178,33 @@ def _uninstall(changes: Changes, python: Interpreter, installed: Distributions, 
         changes.remove(old.info)
     for path in recorded:
         if not any(path.startswith(folder + "/") for folder in [*owned, old.info]):
-            changes.remove(path)
-            if path.endswith(".py"):
-                _remove_byte_code(changes, path)
+            changes.remove(path, recorded=True)
+            _remove_byte_code(changes, path)
 
 
 def _owned_folders(site: str, recorded: t.Sequence[str]) -> list[str]:
-    """Top-level packages that are this distribution's alone; a namespace such as C(google) may be shared."""
-    start = site + "/"
-    packages = {path[len(start) :].split("/")[0] for path in recorded if path.startswith(start)}
-    return sorted(start + name for name in packages if start + name + "/__init__.py" in recorded)
+    """The outermost packages that are this distribution's alone; a namespace such as C(google) may be shared."""
+    files = set(recorded)
+    owned = set()
+    for path in recorded:
+        parts = path[len(site) + 1 :].split("/")[:-1] if path.startswith(site + "/") else []
+        folders = (posixpath.join(site, *parts[:end]) for end in range(1, len(parts) + 1))
+        owned.update([folder for folder in folders if folder + "/__init__.py" in files][:1])
+    return sorted(owned)
 
 
 def _remove_byte_code(changes: Changes, path: str) -> None:
+    """What was compiled from a source, and its folder where nothing else is in it."""
     folder, name = posixpath.split(path)
-    for entry in changes.tree.children(posixpath.join(folder, "__pycache__")):
+    if not name.endswith(".py"):
+        return
+    place = posixpath.join(folder, "__pycache__")
+    names = changes.tree.children(place)
+    for entry in names:
         if entry.startswith(name[: -len("py")]) and entry.endswith(".pyc"):
-            changes.remove(posixpath.join(folder, "__pycache__", entry))
+            changes.remove(posixpath.join(place, entry))
+    if names and changes.is_bare(place):
+        changes.remove(place)
 
 
 def _not_installable(filename: str, reason: BaseException) -> Finding:

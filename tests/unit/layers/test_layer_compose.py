@@ -172,9 +172,13 @@ def test_another_version_of_a_wheel_makes_room(tmp_path: Path) -> None:
         SITE + "mindx_elastic/__init__.py": "",
         SITE + "mindx_elastic/old.py": "",
         SITE + "mindx_extra.py": "",
+        SITE + "shared/mindx/__init__.py": "",
+        SITE + "shared/mindx/deep/inside/old.py": "",
+        SITE + "shared/other/__init__.py": "",
         SITE + "__pycache__/mindx_extra.cpython-311.pyc": "",
         info + "METADATA": "Name: mindx-elastic\nVersion: 0.9\n",
         info + "RECORD": "mindx_elastic/__init__.py,,\nmindx_elastic/old.py,,\nmindx_extra.py,,\n"
+        "shared/mindx/__init__.py,,\nshared/mindx/deep/inside/old.py,,\nplain/deep/in/side.txt,,\n"
         "mindx_elastic-0.9.dist-info/METADATA,,\nmindx_elastic-0.9.dist-info/RECORD,,\n../../../bin/gone,,\n",
     }
     bench = Bench(tmp_path, BASE, old)
@@ -184,7 +188,8 @@ def test_another_version_of_a_wheel_makes_room(tmp_path: Path) -> None:
         "mindx_elastic/.wh..wh..opq",
         ".wh.mindx_elastic-0.9.dist-info",
         ".wh.mindx_extra.py",
-        "__pycache__/.wh.mindx_extra.cpython-311.pyc",
+        ".wh.__pycache__",
+        "shared/.wh.mindx",
     }
     assert composed.replaced == ["mindx-elastic 0.9 -> 1.0"]
 
