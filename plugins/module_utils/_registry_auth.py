@@ -177,7 +177,8 @@ class Authorizer:
             answer = self._http.exchange("GET", realm + joint + urlencode(parameters), sent, doing)
         answer.load(_LONGEST_TOKEN_ANSWER)
         if answer.status != 200:
-            raise self.explained(errors.refusal(answer.status, answer.headers, answer.content, doing, host_of(realm)))
+            refusal = errors.refusal(answer.status, answer.headers, answer.content, doing, host_of(realm))
+            raise self.explained(refusal) if refusal.kind == "auth" else refusal
         return _parsed(answer.content, host_of(realm))
 
     def _check_realm(self, realm: str, url: str) -> None:

@@ -236,6 +236,20 @@ def test_huge_answer_of_a_token_server(serve: Serve) -> None:
         registry(serve(answer)).manifest("team/base", "latest")
 
 
+def test_token_server_in_trouble_is_waited_for(serve: Serve, pauses: list[tuple[int, str | None]]) -> None:
+    answers = [Reply(503), Reply(429, {"Retry-After": "3"}), Reply(200, {}, b'{"token": "t0k3n"}')]
+
+    def answer(asked: Asked) -> Reply:
+        if asked.path.startswith("/token"):
+            return answers.pop(0)
+        if asked.headers.get("Authorization") == "Bearer t0k3n":
+            return Reply(200, {}, BODY)
+        return Reply(401, {"WWW-Authenticate": f'Bearer realm="http://{asked.headers["Host"]}/token"'})
+
+    assert registry(serve(answer)).manifest("team/base", "latest").body == BODY
+    assert pauses == [(1, None), (2, "3")]
+
+
 # --- blobs
 
 
