@@ -16,6 +16,7 @@ options:
     description:
       - The registry speaks plain HTTP. Registries on loopback addresses are asked how they speak, so that they need
         nothing.
+      - A login is never sent over plain HTTP to another machine. A registry that asks for one needs TLS.
     type: bool
     default: false
   cache:
