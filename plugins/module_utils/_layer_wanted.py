@@ -26,7 +26,10 @@ _SITE = re.compile(r"(?:\A|/)(?:site|dist)-packages/")
 _TORCH_SOURCE = re.compile(r"(?:\A|/)torch/(?:version\.py|distributed/(?:run|rendezvous)\.py)\Z")
 _TORCH_OTHER = re.compile(r"(?:\A|/)torch/(?:__init__\.py|distributed/(?:run|rendezvous)\.pyc)\Z")
 _TORCH_CODE = re.compile(r"(?:\A|/)torch/distributed/__pycache__/(?:run|rendezvous)\.[^/]*\.pyc\Z")
+_TORCH_NAMES = ("version.py", "__init__.py", "run.", "rendezvous.")
 _STANDARD = re.compile(r"(?:\A|/)lib(?:64)?/(?:python|pypy)3(?:\.\d+)?t?/(?:lib-dynload/)?[^/]+\Z")
+# The last folder of what either of _STANDARD and _SCHEMES finds, where it is not Python's own.
+_STANDARD_FOLDERS = ("lib-dynload", "sysconfig", "command")
 _INFO = re.compile(r"\.(?:dist|egg)-info/([^/]+)\Z")
 _LIBC = re.compile(r"(?:\A|/)(?:libc\.so\.6|libc-2\.\d+\.so|ld-musl-[^/]*\.so\.1)\Z")
 _PYTHON_PROGRAM = re.compile(r"(?:\A|/)bin/(?:python|pypy)[0-9.t]*\Z|(?:\A|/)libpython3[^/]*\.so[^/]*\Z")
@@ -50,7 +53,8 @@ _NAME_STARTS = ("libc-2.", "ld-musl-", "libpython3", "python-3")
 def is_kept(path: str) -> bool:
     """Whether a file's entry is kept; asked half a million times, so that plain words come before patterns."""
     folder, dummy, name = path.rpartition("/")
-    if folder.endswith("bin") and folder.rpartition("/")[2] in ("bin", "sbin"):
+    last = folder.rpartition("/")[2]
+    if last in ("bin", "sbin"):
         return True
     if "-packages/" in path:
         site = _SITE.search(path)
@@ -58,10 +62,12 @@ def is_kept(path: str) -> bool:
             return True
     if "-info/" in path and _INFO.search(path):
         return True
-    if "torch/" in path and (_TORCH_SOURCE.search(path) or _TORCH_OTHER.search(path) or _TORCH_CODE.search(path)):
-        return True
+    if name.startswith(_TORCH_NAMES) and "torch/" in path:
+        if _TORCH_SOURCE.search(path) or _TORCH_OTHER.search(path) or _TORCH_CODE.search(path):
+            return True
     if "/python3" in path or "/pypy3" in path:
-        return bool(_STANDARD.search(path) or _SCHEMES.search(path))
+        near = last in _STANDARD_FOLDERS or last.startswith(("python3", "pypy3"))
+        return near and bool(_STANDARD.search(path) or _SCHEMES.search(path))
     if name in _NAMES or name.startswith(_NAME_STARTS):
         return bool(_LIBC.search(path) or _PLACES.search(path) or _PYTHON_PROGRAM.search(path))
     return False
