@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
@@ -20,6 +21,8 @@ except ImportError:  # comes with the Python package kubernetes, whose absence i
 
 #: Written by the server on its own, so that they say nothing about a change.
 SERVER_FIELDS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
+#: Holds the whole object once more, the values of a Secret too, where it was made by `kubectl apply`.
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 #: ConfigMaps that MindCluster's components write into while the job of the name behind the prefix runs.
 STATE_PREFIXES = ("reset-config-", "rings-config-")
 
@@ -84,7 +87,7 @@ def read_documents(manifests: t.Sequence[str]) -> list[Document]:
         place = "manifest %d" % number if len(manifests) > 1 else "the manifest"
         try:
             loaded = list(yaml.load_all(text, Loader=_loader()))
-        except yaml.YAMLError as exc:
+        except (yaml.YAMLError, ValueError, RecursionError) as exc:
             mark = getattr(exc, "problem_mark", None)
             findings.append(_not_yaml(exc, "%s, line %d" % (place, mark.line + 1) if mark else place))
             continue
@@ -134,14 +137,28 @@ def _mistakes(data: t.Any, where: str) -> list[Finding]:
     if not isinstance(data, dict):
         missing.append("it is no mapping")
     else:
-        missing += ["it has no %s" % key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
+        missing += [
+            "it has no %s" % key
+            for key in ("apiVersion", "kind")
+            if not isinstance(data.get(key), str) or not data[key].strip("/ ")
+        ]
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
             missing.append("it has no metadata.name")
+        missing += _not_json(data)
     return [
         Finding("object-shape", "this is no Kubernetes object: %s" % what, "The API server refuses it",
                 "Correct the manifest", where)
         for what in missing
     ]  # fmt: skip
+
+
+def _not_json(data: t.Mapping[str, t.Any]) -> list[str]:
+    """What YAML can say and the API cannot: binary values, sets, dates with a tag, lists that hold themselves."""
+    try:
+        json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        return ["a value in it has no form in JSON (%s)" % exc]
+    return []
 
 
 def cleaned(data: t.Mapping[str, t.Any] | None) -> dict[str, t.Any]:
@@ -166,6 +183,9 @@ def shown(data: t.Mapping[str, t.Any] | None) -> str:
         for key in ("data", "stringData"):
             if isinstance(bare.get(key), dict):
                 bare[key] = dict.fromkeys(bare[key], "(not shown)")
+        annotations = (bare.get("metadata") or {}).get("annotations") or {}
+        if LAST_APPLIED in annotations:
+            annotations[LAST_APPLIED] = "(not shown)"
     return str(yaml.safe_dump(bare, allow_unicode=True, sort_keys=True, default_flow_style=False))
 
 

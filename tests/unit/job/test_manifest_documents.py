@@ -32,6 +32,21 @@ def test_every_mistake_of_every_manifest() -> None:
         assert said in message
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{apiVersion: '', kind: ConfigMap, metadata: {name: a}}", "it has no apiVersion"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: !!binary aGk=}}", "no form in JSON"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: &all [*all]}", "no form in JSON"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: .nan}}", "no form in JSON"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: !!int many}}", "not valid YAML"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(text: str, said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        read_documents([text])
+
+
 def test_nothing_at_all_is_refused() -> None:
     with pytest.raises(Refused, match="there is no object"):
         read_documents(["# empty\n"])
@@ -63,3 +78,12 @@ def test_values_of_secrets_are_not_shown() -> None:
 def test_state_of_a_job_is_known_by_its_name(name: str, job: str | None) -> None:
     (document,) = read_documents(["{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}" % name])
     assert document.state_of == job
+
+
+def test_nor_are_they_in_what_kubectl_has_noted_beside_them() -> None:
+    note = '{"data":{"password":"aHVudGVyMg=="}}'
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": note, "team": "nlp"}
+    text = shown({"kind": "Secret", "metadata": {"name": "a", "annotations": annotations}})
+    assert "aHVudGVyMg==" not in text
+    assert "team: nlp" in text
+    assert annotations["kubectl.kubernetes.io/last-applied-configuration"] == note
