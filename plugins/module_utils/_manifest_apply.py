@@ -67,6 +67,8 @@ class Applier(ManifestClient):
                 steps.append(self._look(document))
             except Refused as exc:
                 findings.extend(exc.findings)
+        steps, twice = _once(steps)
+        findings.extend(twice)
         # One that is refused is told itself, and not once more by each object that goes into it.
         self._announced = {document.name for document in documents if document.is_namespace}
         steps.sort(key=lambda step: not step.document.is_namespace)
@@ -113,19 +115,21 @@ class Applier(ManifestClient):
 
     def _try(self, step: Step) -> None:
         document = step.document
+        going = step.current is not None and "deletionTimestamp" in step.current["metadata"]
+        # Only a job is waited for until it is gone.
+        if going and not (self.replace and document.is_job):
+            raise Refused(say.being_deleted(document))
         if step.current is not None and document.state_of is not None:
             # MindCluster's components have written into it since; its job's start state must not come back.
             step.predicted = step.current
             return
-        if step.current is not None and step.current["metadata"].get("deletionTimestamp") and not self.replace:
-            raise Refused(say.being_deleted(document))
         # A job that differs is replaced or refused as a whole, so whose field it is does not matter for it.
         step.force = document.is_job
         step.predicted = self._patch(step, dry_run=True)
         self._refuse_pruned(document, step.predicted)
         if step.current is None:
             step.action = "create"
-        elif cleaned(step.current) != cleaned(step.predicted):
+        elif going or cleaned(step.current) != cleaned(step.predicted):
             step.action = "replace" if document.is_job else "change"
         if step.action == "replace":
             if not self.replace:
@@ -223,10 +227,21 @@ class Applier(ManifestClient):
             time.sleep(1)
 
     def _gone(self, step: Step) -> bool:
-        """Whether the job and its Pods are gone; a new job's Pods have the same names."""
+        """Whether the object is gone, and a job's Pods too: a new job's Pods have the same names."""
         document = step.document
         status, _answer = self._call("GET", step.path, "read the %s" % document.title, accept_statuses=(404,))
-        return status == 404 and not self._pods_of(document)
+        return status == 404 and not (document.is_job and self._pods_of(document))
+
+
+def _once(steps: t.Iterable[Step]) -> tuple[list[Step], list[Finding]]:
+    """Each object once; where two of the manifests want it otherwise, each of them would undo the other."""
+    found: dict[str, Step] = {}
+    findings: list[Finding] = []
+    for step in steps:
+        first = found.setdefault(step.path, step)
+        if first.document.data != step.document.data:
+            findings.append(say.twice(step.document, first.document.where))
+    return list(found.values()), findings
 
 
 def _delete_options(step: Step) -> dict[str, t.Any]:

@@ -149,10 +149,10 @@ class ManifestClient:
     def kinds_of(self, version: str) -> dict[str, dict[str, t.Any]] | None:
         """The resources of an API version by their kind; None where the cluster has no such version."""
         if version not in self._resources:
-            path = "/apis/%s" % version if "/" in version else "/api/%s" % version
+            path = ("/apis/%s" if "/" in version else "/api/%s") % quote(version)
             status, answer = self._call("GET", path, "list the kinds of `%s`" % version, accept_statuses=(404,))
             self._resources[version] = (
-                {item["kind"]: item for item in answer["resources"] if "/" not in item["name"]}
+                {item["kind"]: item for item in answer.get("resources") or () if "/" not in item["name"]}
                 if status == 200
                 else None
             )

@@ -103,6 +103,16 @@ def being_deleted(document: Document) -> Finding:
     )
 
 
+def twice(document: Document, first: str) -> Finding:
+    return Finding(
+        "object-twice",
+        "the %s is already in %s, with other content" % (document.title, first),
+        "The second one would undo the first, in every run anew",
+        "Keep one of them, or give them different names",
+        document.where,
+    )
+
+
 def not_gone(document: Document, timeout: int) -> Finding:
     return Finding(
         "job-not-gone",

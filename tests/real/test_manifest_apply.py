@@ -103,6 +103,43 @@ def test_a_job_that_exists_is_not_changed_whatever_would_change_in_it(
     assert kube.get(CONFIG_MAPS % namespace + "/settings") is None
 
 
+@pytest.mark.parametrize("round_", ["", "2"], ids=["same", "other"])
+def test_a_job_that_is_just_being_deleted_is_created_anew_and_never_taken_for_one_that_stays(
+    kube: KubeSite, namespace: str, round_: str
+) -> None:
+    path = JOBS % namespace + "/llama2"
+    manifests = [job(namespace, **({"round": round_} if round_ else {})), config_map(namespace)]
+    apply(kube.kubeconfig, job(namespace), config_map(namespace))
+    for each in (path, CONFIG_MAPS % namespace + "/settings"):
+        kube.done("PATCH", each, {"metadata": {"finalizers": ["example.org/waits"]}})
+        kube.done("DELETE", each)
+    refused = apply(kube.kubeconfig, *manifests)
+    assert (refused.codes, refused["changed"]) == (["object-being-deleted"] * 2, False)
+    # Nobody waits for a ConfigMap, and what is put into it would be gone in a moment.
+    assert apply(kube.kubeconfig, *manifests, replace=True).codes == ["object-being-deleted"]
+    kube.done("PATCH", CONFIG_MAPS % namespace + "/settings", {"metadata": {"finalizers": None}})
+    stuck = apply(kube.kubeconfig, *manifests, replace=True, replace_timeout=1)
+    assert stuck.codes == ["job-not-gone"]
+    kube.done("PATCH", path, {"metadata": {"finalizers": None}})
+    assert apply(kube.kubeconfig, *manifests, replace=True)["changed"]
+    assert "deletionTimestamp" not in kube.get(path)["metadata"]
+
+
+# --- one object in two manifests -------------------------------------------------------------------------------------
+
+
+def test_an_object_of_two_manifests_is_one_object(kube: KubeSite, namespace: str) -> None:
+    result = apply(kube.kubeconfig, config_map(namespace, a="1"), config_map(namespace, a="1"))
+    assert [thing["action"] for thing in result["objects"]] == ["created"]
+
+
+def test_an_object_that_two_manifests_want_otherwise_is_refused(kube: KubeSite, namespace: str) -> None:
+    result = apply(kube.kubeconfig, config_map(namespace, a="1"), config_map(namespace, a="2"))
+    assert (result.codes, result["changed"]) == (["object-twice"], False)
+    assert "manifest 1" in result["msg"] and "manifest 2" in result["msg"]
+    assert kube.get(CONFIG_MAPS % namespace + "/settings") is None
+
+
 # --- other writers ---------------------------------------------------------------------------------------------------
 
 

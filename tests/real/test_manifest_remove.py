@@ -84,6 +84,17 @@ def test_what_was_put_in_goes_and_a_second_time_nothing_does(kube: KubeSite, sit
     assert set(actions(again).values()) == {"absent"} and not again["changed"]
 
 
+def test_pods_of_a_job_keep_nothing_but_the_job(kube: KubeSite, namespace: str) -> None:
+    kube.done("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": "default"}})
+    pod = {
+        "metadata": {"name": "settings-master-0", "labels": {"job-name": "settings"}},
+        "spec": {"automountServiceAccountToken": False, "containers": [{"name": "ascend", "image": "x"}]},
+    }
+    kube.done("POST", PODS % namespace, pod)
+    apply(kube.kubeconfig, config_map(namespace, a="1"))
+    assert actions(remove(kube, config_map(namespace, a="1"), timeout=1)) == {"settings": "deleted"}
+
+
 def test_without_consent_only_the_memory_goes(site: tuple[KubeSite, str]) -> None:
     limited, namespace = site
     apply(limited.kubeconfig, job(namespace))
