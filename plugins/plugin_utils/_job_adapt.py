@@ -20,6 +20,7 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_select i
     choose_job,
     container_path,
 )
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_shape import misshapen
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_volumes import add_pull_secrets, add_volumes
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_warnings import JobWarnings
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
@@ -163,6 +164,7 @@ def adapt_job(
     draft = Draft(text, where)
     number = choose_job(draft, plan, job_name)
     mistakes = JobChecks(draft, number, plan, bool(image)).run()
+    mistakes += misshapen(draft, (number,), plan["job"]["container"])
     if mistakes:
         raise Refused(mistakes)
     adapter = _Adapter(draft, number, plan, strict)

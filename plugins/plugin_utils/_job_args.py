@@ -31,6 +31,8 @@ _LOOKED_FOR = (
     "`bash scripts/train_start.sh`"
 )
 
+_LAUNCHER = re.compile(r"\b(?:torchrun|msrun|torch\.distributed\.(?:run|launch))\b")
+
 
 class Command(t.NamedTuple):
     """Where a container's start command stands.
@@ -126,8 +128,6 @@ class StartCommand:
 
         :returns: variables that could not be exported and belong into the container's environment.
         """
-        if self._misshapen():
-            return {}
         command = locate(self.draft, self.container)
         if command.kind == "shell" and self._bad_syntax(command):
             return {}
@@ -145,24 +145,6 @@ class StartCommand:
             return dict(self.job["exports"])
         self._edit_text(command)
         return {}
-
-    def _misshapen(self) -> bool:
-        wrong = [
-            key
-            for key in ("command", "args")
-            if not isinstance(self.draft.data(self.container + (key,)), (list, type(None)))
-        ]
-        for key in wrong:
-            self.findings.refusals.append(
-                Finding(
-                    "job-shape",
-                    "`%s` of `%s` is not a list" % (key, self.replica),
-                    "The API server refuses it",
-                    'Write it as a list, such as `%s: ["..."]`' % key,
-                    self.draft.place(self.container + (key,)),
-                )
-            )
-        return bool(wrong)
 
     def _bad_syntax(self, command: Command) -> bool:
         for mistake in _syntax_mistake(command.text):
@@ -182,10 +164,24 @@ class StartCommand:
                 "start-command-missing",
                 what + (", the last line is `%s`" % shown if shown else ": `command` and `args` are empty"),
                 "The recovery flags belong onto the command that starts training, and without them nothing recovers",
-                _LOOKED_FOR + ". Start training by one of them in `args`",
+                "%s. %s" % (_LOOKED_FOR, self._way_out(command)),
                 self.draft.place(command.path),
             )
         )
+
+    def _way_out(self, command: Command) -> str:
+        words = self._strings("command") + self._strings("args")
+        if command.kind == "shell" and any(_launches(word) for word in words[words.index(command.text) + 1 :]):
+            return (
+                "`bash -c` runs one word, and those behind it are its `$0`, `$1` and so on: write all lines as one "
+                "item, behind `- |`"
+            )
+        if _LAUNCHER.search(command.text):
+            return (
+                "One of them stands in a text that is handed to another program (`bash -c`, `eval`, `ssh`, `<<EOF`) or "
+                "in a function that nothing calls, where nothing can be added safely: start it directly in `args`"
+            )
+        return "Start training by one of them in `args`"
 
     # --- shell text ----------------------------------------------------------------------------------------------
 

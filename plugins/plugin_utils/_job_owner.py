@@ -125,9 +125,6 @@ class Owner:
         """
         wanted = dict(self.job[kind], **self.extra.get(kind, {}))
         present = self.draft.data(metadata + (kind,))
-        if present is not None and not isinstance(present, dict):
-            self.findings.refusals.append(_not_a(kind, "mapping", self.draft.place(metadata + (kind,))))
-            return
         missing = {name: Quoted(value) for name, value in wanted.items() if name not in (present or {})}
         for name, value in wanted.items():
             if name not in missing:
@@ -167,9 +164,6 @@ class Owner:
         entries += [env_entry(name, value) for name, value in extra.items()]
         path = container + ("env",)
         present = self.draft.data(path)
-        if present is not None and not isinstance(present, list):
-            self.findings.refusals.append(_not_a("env", "list", self.draft.place(path)))
-            return
         names = [item.get("name") if isinstance(item, dict) else None for item in present or ()]
         missing = [quoted_entry(entry) for entry in entries if entry["name"] not in names]
         for entry in entries:
@@ -217,13 +211,3 @@ def quoted_entry(entry: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 def _field(entry: t.Mapping[str, t.Any]) -> str:
     reference = entry["valueFrom"]
     return str((reference.get("fieldRef") or {}).get("fieldPath", reference))
-
-
-def _not_a(what: str, kind: str, where: str) -> Finding:
-    return Finding(
-        "job-shape",
-        "`%s` is not a %s" % (what, kind),
-        "The API server refuses it",
-        "Correct the file",
-        where,
-    )

@@ -12,6 +12,7 @@ condition (MindCluster's C(ascendjob_validate.go)). Replica keys are compared as
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
@@ -56,7 +57,9 @@ def choose_job(draft: Draft, plan: t.Mapping[str, t.Any], name: str | None) -> i
             "job-ambiguous",
             "several AscendJobs %s: %s" % ("share the name `%s`" % name if name else "are in this file", listed),
             "Each job has a plan of its own",
-            "Name the one that is meant with `training_job_name`, or split the file",
+            "Give each of them a file of its own"
+            if len(set(names.values())) < len(names)
+            else "Name the one that is meant with `training_job_name`, or split the file",
             draft.where,
         )
     )
@@ -140,6 +143,17 @@ def container_path(draft: Draft, replica: Path, name: str) -> Path | None:
     return None
 
 
+def _name_remedy(value: t.Any) -> str:
+    if isinstance(value, str) and ("{{" in value or "$" in value):
+        return (
+            "It is a template's: render it first, for example with `helm template` or `envsubst`, and give the result"
+        )
+    return "Use small letters, digits and `-`, at most %d, beginning and ending with a letter or digit%s" % (
+        MOST_NAME,
+        "" if isinstance(value, str) else ", in quotes where it is a number",
+    )
+
+
 class JobChecks:
     """What the operator would refuse in one job.
 
@@ -192,8 +206,7 @@ class JobChecks:
                 "job-name",
                 "the job's %s is %s" % (key, "`%s`" % value if isinstance(value, str) else "no text: %s" % (value,)),
                 "The API server refuses such a %s, and the files and labels of the job are named after it" % key,
-                "Use small letters, digits and `-`, at most %d, beginning and ending with a letter or digit%s"
-                % (MOST_NAME, "" if isinstance(value, str) else ", in quotes where it is a number"),
+                _name_remedy(value),
                 self.root + ("metadata", key),
             )
 
@@ -254,7 +267,7 @@ class JobChecks:
         if leader and replicas != 1:
             self.refuse(
                 "leader-replicas",
-                "`%s` has %s replicas" % (path[-1], replicas),
+                "`%s` has %s replicas" % (path[-1], json.dumps(replicas, default=str)),
                 "The operator wants exactly one leader and refuses the job with an Event only",
                 "Write `replicas: 1` there and count the other nodes under `%s`" % self.job["replica_types"][1],
                 path + ("replicas",),

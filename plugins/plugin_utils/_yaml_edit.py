@@ -83,8 +83,9 @@ class Draft:
                 entry, _merged = nodes.find(parent, str(path[-1]))
                 if entry:
                     return "%s, line %d" % (self.where, entry.key.line)
-            elif parent is not None and parent.kind == "seq" and t.cast(int, path[-1]) < len(parent.items):
-                return "%s, line %d" % (self.where, parent.items[t.cast(int, path[-1])].line)
+            last = path[-1]
+            if parent is not None and isinstance(last, int) and last < len(parent.items):
+                return "%s, line %d" % (self.where, parent.items[last].line)
             path = path[:-1]
         root = self.roots[t.cast(int, path[0])]
         return "%s, line %d" % (self.where, root.line) if root else self.where

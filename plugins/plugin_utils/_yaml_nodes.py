@@ -21,6 +21,7 @@ import typing as t
 import yaml
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _yaml_mistakes as mistakes
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Compared by identity, since a job has hundreds of events; untyped, since the stubs give an event no mark for sure.
@@ -103,10 +104,16 @@ def parse(text: str, where: str) -> list[Node | None]:
     :param where: what the text is, for messages: a path, mostly.
     :raises Refused: the text is no YAML, or a key stands twice in one mapping.
     """
+    mistake = mistakes.of_text(text, where)
+    if mistake:
+        raise Refused(mistake)
     documents = _Builder(text).documents(where)
-    duplicates = [finding for root in documents if root for finding in _duplicates(root, where)]
-    if duplicates:
-        raise Refused(duplicates)
+    mappings = [node for root in documents if root for node in _mappings(root)]
+    found = mistakes.templates(mappings, text, where) or [
+        item for node in mappings for item in _duplicates(node, where)
+    ]
+    if found:
+        raise Refused(found)
     return documents
 
 
@@ -131,7 +138,7 @@ class _Builder:
                     root = self.node(next(self.events), 0)
                     documents.append(None if root.empty else root)
         except (yaml.YAMLError, RecursionError) as exc:
-            raise Refused(_yaml_error(exc, where)) from exc
+            raise Refused(mistakes.of_parser(exc, self.text, where)) from exc
         return documents
 
     def node(self, event: t.Any, depth: int) -> Node:
@@ -216,42 +223,32 @@ class _Builder:
         return weight
 
 
-def _yaml_error(exc: Exception, where: str) -> Finding:
-    mark = getattr(exc, "problem_mark", None)
-    place = "%s, line %d" % (where, mark.line + 1) if mark else where
-    problem = getattr(exc, "problem", None) or str(exc).splitlines()[0]
-    context = getattr(exc, "context", None)
-    return Finding(
-        "yaml-invalid",
-        "this is not valid YAML: %s%s" % (context + ", " if context else "", problem),
-        "Neither this collection nor the cluster can read it",
-        "Correct the file; the mistake is in this line or shortly before it",
-        place,
-    )
-
-
-def _duplicates(root: Node, where: str) -> t.Iterator[Finding]:
+def _mappings(root: Node) -> t.Iterator[Node]:
+    """All mappings with something in them; what aliases stand for only once."""
     stack = [root]
     while stack:
         node = stack.pop()
         stack.extend(item for item in node.items if item.kind != "scalar")
-        if not node.entries:
+        if node.entries:
+            stack.extend(entry.value for entry in node.entries if entry.value.kind != "scalar")
+            yield node
+
+
+def _duplicates(node: Node, where: str) -> t.Iterator[Finding]:
+    seen: dict[t.Any, int] = {}
+    for entry in node.entries:
+        name = entry.key.value
+        if entry.key.kind != "scalar" or name == "<<":
             continue
-        stack.extend(entry.value for entry in node.entries if entry.value.kind != "scalar")
-        seen: dict[t.Any, int] = {}
-        for entry in node.entries:
-            name = entry.key.value
-            if entry.key.kind != "scalar" or name == "<<":
-                continue
-            if name in seen:
-                yield Finding(
-                    "yaml-duplicate-key",
-                    "the key `%s` stands twice in one mapping, first in line %d" % (name, seen[name]),
-                    "Kubernetes keeps only one of the two values, and does not say which one",
-                    "Remove one of them",
-                    "%s, line %d" % (where, entry.key.line),
-                )
-            seen.setdefault(name, entry.key.line)
+        if name in seen:
+            yield Finding(
+                "yaml-duplicate-key",
+                "the key `%s` stands twice in one mapping, first in line %d" % (name, seen[name]),
+                "Kubernetes keeps only one of the two values, and does not say which one",
+                "Remove one of them",
+                "%s, line %d" % (where, entry.key.line),
+            )
+        seen.setdefault(name, entry.key.line)
 
 
 def _scalar(event: t.Any) -> t.Any:
