@@ -44,7 +44,7 @@ def _shortened(text: str, gone: t.Collection[str]) -> str | None:
     index = next((number for number, line in enumerate(lines) if there.KEY.match(line.rstrip("\r\n"))), None)
     if index is None:
         return None
-    match = t.cast("re.Match[str]", there.KEY.match(lines[index].rstrip("\r\n")))
+    match = t.cast(re.Match, there.KEY.match(lines[index].rstrip("\r\n")))
     if match.group("rest"):
         return _shortened_flow(lines, index, match, gone)
     return _shortened_block(lines, index, gone)

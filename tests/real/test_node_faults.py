@@ -32,8 +32,8 @@ class Cluster(t.NamedTuple):
     kubeconfig: str
     nodes: Nodes
 
-    def label(self, wanted: t.Mapping[str, str] = WORKER, names: t.Sequence[str] = (), **options: t.Any) -> Result:
-        nodes = [{"name": name, "labels": dict(wanted)} for name in names or self.nodes]
+    def label(self, wanted: t.Mapping[str, str] | None = None, names: t.Sequence[str] = (), **options: t.Any) -> Result:
+        nodes = [{"name": name, "labels": dict(WORKER if wanted is None else wanted)} for name in names or self.nodes]
         return run_module("node_labels", nodes=nodes, kubeconfig=self.kubeconfig, **options)
 
     def labels(self, name: str) -> dict[str, str]:
