@@ -153,3 +153,23 @@ def push_index(registry: Registry, tars: dict[str, str]) -> str:
     body = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": manifests}).encode()
     registry.put_manifest("other/several-base", "1", OCI_INDEX, body)
     return f"{registry.host}/other/several-base:1"
+
+
+def test_a_base_image_that_moved_is_noticed_when_it_is_asked_for(
+    site: dict[str, t.Any], need: t.Callable[[str], str], tmp_path: pathlib.Path
+) -> None:
+    base = need("SANDBOX_REGISTRY") + "/other/moving:1"
+    push = [sys.executable, str(equality.ROOT / "examples" / "demo" / "push_base.py"), need("SANDBOX_TAR_ARM64"), base]
+    push.append("--architecture=arm64")
+    equality.run(push)
+    own = dict(site, training_image_base=base, training_image_repository=need("SANDBOX_REGISTRY") + "/other/moved")
+    first = equality.build(own, tmp_path, "first")
+    equality.run([*push, '--settings={"Env": ["NEW=1"]}'])
+    kept = equality.build(own, tmp_path, "kept")
+    assert (kept["changed"], kept["ref"]) == (False, first["ref"])
+    asked = equality.build(dict(own, training_image_pull="always"), tmp_path, "asked")
+    assert asked["changed"] and asked["ref"] != first["ref"]
+    assert asked["images"][0]["base_digest"] != first["images"][0]["base_digest"]
+    # The base image's layers are the same ones, and so is the new layer.
+    assert asked["images"][0]["layer"] == first["images"][0]["layer"]
+    assert asked["statistics"]["bytes_up"] < 20_000
