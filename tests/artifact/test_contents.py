@@ -16,7 +16,7 @@ FILES = {
     "CHANGELOG.md", "CONTRIBUTING.md", "COPYING", "FILES.json", "MANIFEST.json", "README.md", "README.zh-CN.md",
     "REUSE.toml", "bindep.txt", "requirements/controller.txt", "requirements/python.txt", "tests/config.yml",
 }  # fmt: skip
-FOLDERS = ("changelogs", "docs", "examples", "LICENSES", "meta", "playbooks", "plugins", "roles")
+FOLDERS = ("changelogs", "docs", "examples", "LICENSES", "meta", "playbooks", "plugins", "roles", "tests/sanity")
 #: Everything that is tracked below these is needed at run time.
 NEEDED = ("meta", "playbooks", "plugins", "roles")
 MOST_BYTES = 1_500_000
