@@ -79,7 +79,7 @@ def _wrong(draft: Draft, root: Path, table: t.Iterable[tuple[Path, str, str]]) -
         if not isinstance(value, _KINDS[kind]):
             found.append(_finding(draft, root + path, value, kind))
             continue
-        listed: list[t.Any] = value if items else []
+        listed = t.cast("list[t.Any]", value) if items else []
         for index, item in enumerate(listed):
             if not isinstance(item, _KINDS[items]):
                 found.append(_finding(draft, root + path + (index,), item, items))
