@@ -68,6 +68,21 @@ class Refused(Exception):
         return [finding.as_dict() for finding in self.findings]
 
 
+def after(refused: Refused, done: t.Sequence[str]) -> Refused:
+    """A refusal that also says what has been done before it, in the middle of writing.
+
+    :param done: sentences.
+    """
+    before = "Before that %s" % ", ".join(done) if done else "Nothing was written"
+    return Refused(
+        [
+            Finding(finding.code, "%s. %s" % (finding.what, before), finding.why, finding.remedy, finding.where)
+            for finding in refused.findings
+        ],
+        bool(done),
+    )
+
+
 def summary(findings: t.Sequence[Finding], touched: bool = False) -> str:
     """All findings as one message: a single line, or a numbered list; what is wrong in many places is told once."""
     told = _told_once(findings)

@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _manifest_findings as say
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, after
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_client import (
     APPLY_TYPE,
     ManifestClient,
@@ -196,11 +196,7 @@ class Applier(ManifestClient):
 
     def with_done(self, refused: Refused) -> Refused:
         """A refusal that also says what has been written already."""
-        return Refused([self._with_done(finding) for finding in refused.findings], bool(self.done))
-
-    def _with_done(self, finding: Finding) -> Finding:
-        before = "Before that %s" % ", ".join(self.done) if self.done else "Nothing was written"
-        return Finding(finding.code, "%s. %s" % (finding.what, before), finding.why, finding.remedy, finding.where)
+        return after(refused, self.done)
 
     def _write(self, step: Step) -> None:
         step.stored = self._patch(step, dry_run=False)

@@ -125,7 +125,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused, after
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_files import (
     Change,
     Wish,
@@ -150,18 +150,29 @@ def _diff(change: Change | Absence) -> dict[str, str]:
     }
 
 
-def _present(directory: str, wishes: list[Wish], kustomization: bool, check: bool) -> list[Change]:
-    changes = plan_changes(directory, wishes, kustomization)
-    for change in [] if check else changes:
-        write(change)
-    return changes
+def _planned(
+    directory: str, wishes: list[Wish], kustomization: bool, state: str
+) -> tuple[t.Sequence[Change | Absence], list[str] | None]:
+    """What has to be done, and with C(absent) the files that stay."""
+    if state == "present":
+        return plan_changes(directory, wishes, kustomization), None
+    return plan_absence(directory, wishes, kustomization)
 
 
-def _absent(directory: str, wishes: list[Wish], kustomization: bool, check: bool) -> tuple[list[Absence], list[str]]:
-    absences, stay = plan_absence(directory, wishes, kustomization)
-    for absence in [] if check else absences:
-        make_absent(absence)
-    return absences, stay
+def _carry_out(changes: t.Sequence[Change | Absence], done: list[str]) -> None:
+    """Do it.
+
+    :param done: gets a sentence for each file.
+    """
+    for change in changes:
+        try:
+            if isinstance(change, Absence):
+                make_absent(change)
+            else:
+                write(change)
+        except Refused as exc:
+            raise after(exc, done) from exc
+        done.append("%s was %s" % (change.path, "written" if change.after is not None else "deleted"))
 
 
 def _paths(directory: str, wishes: t.Sequence[Wish], kustomization: bool) -> list[str]:
@@ -177,6 +188,8 @@ def main() -> None:
                 "type": "list",
                 "elements": "dict",
                 "required": True,
+                # Ansible writes the arguments into the log of the system, and a manifest may hold passwords.
+                "no_log": True,
                 "options": {
                     "path": {"type": "str", "required": True},
                     "content": {"type": "str", "required": True},
@@ -189,22 +202,21 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    # Out of the result texts are kept below; Ansible's own way would take them out of the diff as well, and names too.
+    module.no_log_values.clear()
     directory = os.path.abspath(module.params["directory"])
     wishes = [Wish(item["path"], item["content"], item["source"]) for item in module.params["files"]]
     # The text of a manifest may hold passwords and is long; the diff shows it to those alone who ask for one.
     shown = {"module_args": dict(module.params, files=[wish.path for wish in wishes])}
     for notice in module.params["notices"]:
         module.warn(notice)
-    changes: t.Sequence[Change | Absence]
-    stay: list[str] | None = None
+    done: list[str] = []
     try:
         with alone(directory):
-            if module.params["state"] == "present":
-                changes = _present(directory, wishes, module.params["kustomization"], module.check_mode)
-            else:
-                changes, stay = _absent(directory, wishes, module.params["kustomization"], module.check_mode)
+            changes, stay = _planned(directory, wishes, module.params["kustomization"], module.params["state"])
+            _carry_out([] if module.check_mode else changes, done)
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts(), invocation=shown)
+        module.fail_json(msg=str(exc), errors=exc.as_dicts(), changed=bool(done), invocation=shown)
     answer: dict[str, t.Any] = {
         "invocation": shown,
         "changed": bool(changes),

@@ -40,3 +40,41 @@ def test_the_most_talkative_run_shows_no_password(tmp_path: pathlib.Path, path: 
 
 def test_who_asks_for_a_diff_sees_the_text(tmp_path: pathlib.Path) -> None:
     assert PASSWORD in output(tmp_path, "job.yaml", "--check", "--diff")
+
+
+MODULE = """
+import json, sys
+from ansible.module_utils import basic
+from ansible_collections.mindcluster.recovery.plugins.modules import manifest_files
+
+basic._ANSIBLE_ARGS = sys.argv[1].encode()
+basic._ANSIBLE_PROFILE = "legacy"
+basic.AnsibleModule.log = lambda self, msg, log_args=None: sys.stderr.write(str(msg))
+manifest_files.main()
+"""
+
+
+def module(folder: pathlib.Path, *paths: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """The module by itself; what it gives to the system's log is its standard error."""
+    files = [{"path": path, "content": "password: %s\n" % PASSWORD} for path in paths]
+    arguments = {"directory": str(folder / "tree"), "files": files, **options}
+    words = [sys.executable, "-c", MODULE, json.dumps({"ANSIBLE_MODULE_ARGS": arguments})]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_the_log_of_the_system_has_no_password_and_the_result_its_names(tmp_path: pathlib.Path) -> None:
+    done = module(tmp_path, "job.yaml", _ansible_diff=True)
+    assert "Invoked with" in done.stderr
+    assert PASSWORD not in done.stderr
+    result = json.loads(done.stdout)
+    assert result["changed_paths"] == [str(tmp_path / "tree" / "job.yaml")]
+    assert result["invocation"]["module_args"]["files"] == ["job.yaml"]
+    assert PASSWORD in result["diff"][0]["after"]
+
+
+def test_what_was_written_before_it_broke_off_is_told(tmp_path: pathlib.Path) -> None:
+    result = json.loads(module(tmp_path, "a.yaml", "a.yaml/b.yaml").stdout)
+    assert result["failed"] and result["changed"]
+    assert "Before that %s was written" % (tmp_path / "tree" / "a.yaml") in result["msg"]
+    refused = json.loads(module(tmp_path, "../b.yaml").stdout)
+    assert refused["failed"] and not refused["changed"]
