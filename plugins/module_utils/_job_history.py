@@ -115,7 +115,8 @@ def history_data(history: History) -> dict[str, str]:
     for name, entry in history._asdict().items():
         if entry is not None:
             data["%s.yaml" % name] = entry.manifest
-            data["%s.plan.json" % name] = json.dumps(entry.plan, sort_keys=True, ensure_ascii=False)
+            # In the plan's own order, which is that of the lines in a script.
+            data["%s.plan.json" % name] = json.dumps(entry.plan, ensure_ascii=False)
     return data
 
 

@@ -23,6 +23,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history 
 )
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import read_documents
 from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import build_plan
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script import adapt_script
 
 MANIFEST = """
 apiVersion: v1
@@ -85,6 +86,14 @@ def test_it_survives_its_config_map() -> None:
     assert read_history(history_data(history), "m") == history
     assert read_history({}, "m") == History()
     assert not any("geheim" in text for text in history_data(history).values())
+
+
+def test_a_plan_that_comes_back_writes_the_same_script() -> None:
+    stored = read_history(history_data(History(entry())), "m").current
+    assert stored is not None
+    assert list(stored.plan["script"]["exports"]) == list(plan()["script"]["exports"])
+    script = "torchrun train.py\n"
+    assert adapt_script(script, stored.plan).text == adapt_script(script, plan()).text
 
 
 @pytest.mark.parametrize("spoilt", ["", "[]", "{"])
