@@ -43,6 +43,13 @@ ARGUMENT_SPEC: dict[str, Json] = {
 }
 
 
+_VARIABLES = {
+    "requirements": "bill_of_materials_requirements",
+    "packages": "bill_of_materials_packages",
+    "registry_ca": "training_image_registry_ca",
+}
+
+
 class ActionModule(ActionBase):
     """Collect everything, with all mistakes at once, then write the files."""
 
@@ -66,10 +73,11 @@ class ActionModule(ActionBase):
     def _collect(self, options: Json) -> tuple[list[Item], list[str]]:
         items: list[Item] = []
         findings: list[Finding] = []
-        inventory = collect(options["wheels"] or {}, options["wheelhouse"], self._needed(options), self._resolve)
+        needed = self._needed(options)
+        inventory = collect(options["wheels"] or {}, options["wheelhouse"], needed, self._resolve, several=True)
         findings += inventory.findings
-        for wheel in inventory.wheels.values():
-            items.append(self._wheel("wheel", wheel))
+        for key, wheel in inventory.wheels.items():
+            items += [self._wheel("wheel", each) for each in inventory.variants.get(key, [wheel])]
         items += [self._wheel("wheelhouse", wheel) for wheel in inventory.wheelhouse]
         for part in (self._images, self._collections, self._packages):
             try:
@@ -119,7 +127,7 @@ class ActionModule(ActionBase):
         return parts.asker(
             options["registry_username"] or "",
             options["registry_password"] or "",
-            self._resolve(options["registry_ca"]) or "",
+            self._named(options, "registry_ca") or "",
             options["registry_insecure"],
             home,
         )
@@ -136,10 +144,9 @@ class ActionModule(ActionBase):
         return parts.collections(ROOT)
 
     def _packages(self, options: Json) -> list[Item]:
-        requirements = self._resolve(options["requirements"]) or os.path.join(ROOT, "requirements", "controller.txt")
         return python_packages(
-            requirements,
-            self._resolve(options["packages"]) or options["packages"] or "",
+            self._named(options, "requirements") or os.path.join(ROOT, "requirements", "controller.txt"),
+            self._named(options, "packages") or "",
             options["platform"] or "",
             options["python_version"] or "",
         )
@@ -150,6 +157,18 @@ class ActionModule(ActionBase):
             return None
         places = [os.path.join(folder, os.path.expanduser(str(path))) for folder in self._folders]
         return next((place for place in places if os.path.exists(place)), None)
+
+    def _named(self, options: Json, option: str) -> str | None:
+        """What an option names; never something else in its place because it is not there.
+
+        :raises Refused: where there is no such file or folder.
+        """
+        if not options[option]:
+            return None
+        found = self._resolve(options[option])
+        if found is None:
+            raise Refused(_not_there(options[option], _VARIABLES[option]))
+        return found
 
     # Writing
 
@@ -179,10 +198,13 @@ class ActionModule(ActionBase):
         return answer
 
     def _before(self, path: str) -> str | None:
-        if not os.path.exists(path):
+        try:
+            with open(path, encoding="utf-8", errors="replace", newline="") as stream:
+                return stream.read()
+        except FileNotFoundError:
             return None
-        with open(path, encoding="utf-8", errors="replace", newline="") as stream:
-            return stream.read()
+        except OSError as exc:
+            raise Refused(_not_written(path, exc.strerror or str(exc))) from exc
 
     def _replace(self, path: str, text: str) -> None:
         try:
@@ -198,4 +220,14 @@ def _not_written(path: str, why: str) -> Finding:
         "There is no bill then, or an old one",
         "Name a folder in which you may write",
         "bill_of_materials_dir",
+    )
+
+
+def _not_there(path: str, where: str) -> Finding:
+    return Finding(
+        "bom-path-missing",
+        f"`{path}` is not there",
+        "The bill would be made from something else than what was named",
+        "Correct the path; a relative one counts from the folder of the inventory, then from the working directory",
+        where,
     )

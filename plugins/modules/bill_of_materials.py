@@ -15,8 +15,8 @@ description:
   - Lists each wheel with path and sha256, each image with its digest, the collection with its version, and each Python
     package of the controller with version, file name and sha256.
   - Writes C(bill-of-materials.json) (CycloneDX 1.6), C(bill-of-materials.md) (a table) and C(python-packages.txt), with
-    which pip fetches the Python packages and proves them by their hashes. The same site gives the same bytes - neither a
-    time nor a serial number stands in them.
+    which pip fetches the Python packages and proves them by their hashes. The same site gives the same bytes - neither
+    a time nor a serial number stands in them.
   - Builds and pulls nothing. Registries are asked for digests; pip says which packages the controller needs, in the
     versions that are installed where this runs.
   - Every mistake of every part is told in one run, before anything is written.
@@ -72,12 +72,13 @@ options:
     description: The controller's requirements file. The default is the one of this collection.
     type: str
   packages:
-    description: Folder with the files of the Python packages. Without it the package index of pip's configuration is asked.
+    description:
+      - Folder with the files of the Python packages. Without it the package index of pip's configuration is asked.
     type: str
   platform:
     description:
-      - Newest platform tag that the controller takes, such as C(manylinux_2_34_aarch64), where it is not like this machine.
-        The number is the version of its C library; tags of older ones are taken as well.
+      - Newest platform tag that the controller takes, such as C(manylinux_2_34_aarch64), where it is not like this
+        machine. The number is the version of its C library; tags of older ones are taken as well.
     type: str
   python_version:
     description: Version of the controller's Python, such as C(3.11), where it is not like this one.

@@ -101,6 +101,37 @@ def test_a_site_gets_its_bill_and_gets_it_once(site: Path) -> None:
     assert _files(site) == files
 
 
+def test_jobs_of_a_list_bring_the_image_for_all_of_them_and_each_architecture_its_wheel(site: Path) -> None:
+    jobs = [{"name": "one"}, {"name": "two", "image": f"registry.example/other@{DIGEST}"}]
+    both = [_wheel(site / "wheels", "mindio_ttp", f"py3-none-linux_{arch}") for arch in ("aarch64", "x86_64")]
+    wheels = json.loads((site / "site.json").read_text(encoding="utf-8"))["training_image_wheels"]
+    more = {
+        "training_jobs": jobs,
+        "training_job_image": f"registry.example/all@{DIGEST}",
+        "training_image_wheels": {**wheels, "mindio_ttp": both},
+    }
+    (site / "more.json").write_text(json.dumps(more), encoding="utf-8")
+    done = _run(site, "-e", "@more.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    bill = json.loads((site / "bom" / "bill-of-materials.json").read_text(encoding="utf-8"))
+    names = [component["name"] for component in bill["components"]]
+    assert {"registry.example/all", "registry.example/other"} <= set(names)
+    assert names.count("mindio_ttp") == 2
+
+
+def test_a_file_that_is_named_and_not_there_is_never_replaced_by_another(site: Path) -> None:
+    words = [f"bill_of_materials_{name}=mistyped/{name}" for name in ("requirements", "packages")]
+    for word in words:
+        refused = _run(site, "-e", word)
+        assert refused.returncode != 0
+        assert f"`{word.partition('=')[2]}` is not there" in refused.stdout + refused.stderr
+    (site / "bom" / "bill-of-materials.json").mkdir(parents=True)
+    refused = _run(site)
+    assert refused.returncode != 0
+    assert "Traceback" not in refused.stdout + refused.stderr
+    assert "cannot be written" in refused.stdout + refused.stderr
+
+
 def test_all_mistakes_are_told_at_once_and_nothing_is_written(site: Path) -> None:
     (site / "python" / "bomone-7.2rc1-py3-none-any.whl").unlink()
     (site / "wheels" / "mindio_ttp-7.2rc1-py3-none-linux_aarch64.whl").unlink()
