@@ -155,8 +155,7 @@ def _forbidden(exc: BaseException, doing_what: str) -> Finding:
     group, resource, namespace = match.group("group"), match.group("resource"), match.group("namespace")
     full = "%s.%s" % (resource, group) if group else resource
     scope = "in the namespace `%s`" % namespace if namespace else "cluster-wide"
-    name = resource.split("/")[0]
-    manifest = "docs/rbac/%s.yaml" % (name if name in ("nodes", "namespaces") else "jobs")
+    manifest = "docs/rbac/%s.yaml" % _rbac(resource.split("/")[0], match.group("verb"))
     return Finding(
         "kube-forbidden",
         "Cannot %s: the user `%s` lacks the verb `%s` on `%s` %s (403)"
@@ -166,6 +165,13 @@ def _forbidden(exc: BaseException, doing_what: str) -> Finding:
         "`kubectl auth can-i %s %s` must then say yes" % (manifest, match.group("verb"), full),
         server_of(exc),
     )
+
+
+def _rbac(resource: str, verb: str) -> str:
+    """The manifest that has the right."""
+    if resource in ("nodes", "namespaces"):
+        return resource
+    return "uninstall" if (resource, verb) == ("configmaps", "delete") else "jobs"
 
 
 def _body_text(exc: BaseException) -> str:

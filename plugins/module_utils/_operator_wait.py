@@ -77,20 +77,32 @@ class OperatorWait:
             last = time.monotonic() >= deadline
             still = []
             for step in waiting:
-                job = self._job(step)
-                found = self._verdict(step.document, job)
-                if found.taken is False:
-                    findings.append(_refused(step.document, found))
-                elif found.taken is None and last:
-                    events = self._events(step.document, job)
-                    findings.append(_not_taken(step.document, group_name(job), told(job, events), self.seconds))
-                elif found.taken is None:
-                    still.append(step)
+                try:
+                    if not self._is_taken(step, last):
+                        still.append(step)
+                except Refused as exc:
+                    # The verdicts on the others are told all the same.
+                    findings.extend(exc.findings)
             waiting = still
             if waiting:
                 time.sleep(min(PAUSE, max(0.0, deadline - time.monotonic())))
         if findings:
             raise Refused(findings)
+
+    def _is_taken(self, step: Step, last: bool) -> bool:
+        """Whether the operator has taken a job.
+
+        :param last: whether this is the last look.
+        :raises Refused: it has refused it, or has not taken it up to the last look.
+        """
+        job = self._job(step)
+        found = self._verdict(step.document, job)
+        if found.taken is False:
+            raise Refused(_refused(step.document, found))
+        if found.taken is None and last:
+            events = self._events(step.document, job)
+            raise Refused(_not_taken(step.document, group_name(job), told(job, events), self.seconds))
+        return found.taken is True
 
     def _verdict(self, document: Document, job: t.Mapping[str, t.Any]) -> Verdict:
         events = [] if self.release.refuses_by_condition else self._events(document, job)

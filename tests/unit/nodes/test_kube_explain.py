@@ -62,6 +62,11 @@ def test_forbidden_in_a_namespace():
     assert "docs/rbac/jobs.yaml" in finding.remedy
 
 
+def test_the_right_to_delete_a_config_map_is_in_the_manifest_for_removing():
+    words = 'User "ci" cannot delete resource "configmaps" in API group "" in the namespace "a"'
+    assert "docs/rbac/uninstall.yaml" in explain_api_error(refused(403, words), "delete the ConfigMap").remedy
+
+
 def test_forbidden_by_a_webhook_keeps_the_servers_words():
     finding = explain_api_error(refused(403, 'admission webhook "x" denied the request: no'), "apply the job")
     assert 'admission webhook "x" denied' in finding.what
