@@ -77,7 +77,10 @@ class Distributions:
         data = self._tree.content(posixpath.join(one.info, "RECORD"))
         if data is None:
             return None
-        rows = csv.reader(data.decode("utf-8", "replace").splitlines())
+        try:
+            rows = list(csv.reader(data.decode("utf-8", "replace").splitlines()))
+        except csv.Error:
+            return None
         return [posixpath.normpath(posixpath.join(one.site, row[0])) for row in rows if row and row[0]]
 
 

@@ -55,7 +55,15 @@ class Image:
         self.manifest: Json = load(manifest.body, name)
         self.config_digest = str(self.manifest["config"]["digest"])
         self.config: Json = load(config, name)
-        layers, diff_ids = self.layers, self.diff_ids
+        try:
+            layers, diff_ids = self.layers, self.diff_ids
+            list(self.config.get("history") or [])
+            # Whatever else is read later must have the form that it has to have.
+            str.join(
+                "", [*self.environment, *self.environment.values(), *self.labels.values(), self.platform, *diff_ids]
+            )
+        except (TypeError, ValueError, AttributeError) as exc:
+            raise Refused(broken(name, "its configuration is not as it must be: %s" % exc)) from exc
         if len(layers) != len(diff_ids):
             raise Refused(broken(name, "it has %d layers and %d digests of them" % (len(layers), len(diff_ids))))
 
@@ -83,7 +91,10 @@ class Image:
 
     @property
     def environment(self) -> dict[str, str]:
-        return dict(entry.partition("=")[::2] for entry in self.settings.get("Env") or [])
+        entries = self.settings.get("Env") or []
+        if not isinstance(entries, list):
+            raise TypeError("Env is no list")
+        return dict(entry.partition("=")[::2] for entry in entries)
 
     @property
     def platform(self) -> str:
@@ -150,8 +161,11 @@ _ENGINE_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
 def platforms_of(index: Json) -> dict[str, Json]:
     """Descriptors of an index by their platforms, C(os/architecture[/variant]); without attestations."""
     found: dict[str, Json] = {}
-    for descriptor in index.get("manifests") or []:
-        platform = descriptor.get("platform") or {}
+    manifests = index.get("manifests")
+    for descriptor in manifests if isinstance(manifests, list) else []:
+        platform = descriptor.get("platform") if isinstance(descriptor, dict) else None
+        if not isinstance(platform, dict) or not isinstance(descriptor.get("digest"), str):
+            continue
         parts = [platform.get("os"), platform.get("architecture"), platform.get("variant")]
         if platform.get("os") not in (None, "unknown"):
             found.setdefault("/".join(str(part) for part in parts if part), descriptor)

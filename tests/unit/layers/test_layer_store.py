@@ -19,6 +19,7 @@ from layer_files import packed, tar_of
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_cache import Cache
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_image import platforms_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_store import Store
 
 OLD = tar_of({"usr/bin/python3": "old", "etc/os-release": "ID=x"})
@@ -91,3 +92,28 @@ def test_an_image_whose_parts_do_not_fit_is_refused(registry: FakeRegistry, stor
     for body in (b"{}", b"[]", b"no json", b'{"config": {}, "layers": [3]}'):
         with pytest.raises(Refused, match="is not whole"):
             store.image("base:1", artifact._replace(body=body))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"config": [1]},
+        {"history": 5},
+        {"config": {"Env": [3]}},
+        {"config": {"Env": "PATH=/usr/bin"}},
+        {"config": {"Labels": {"a": 1}}},
+        {"rootfs": "none"},
+        {"rootfs": {"diff_ids": [7]}},
+        {"os": 5},
+    ],
+)
+def test_a_configuration_of_another_form_is_refused(
+    config: dict[str, t.Any], registry: FakeRegistry, store: Store
+) -> None:
+    with pytest.raises(Refused, match="is not whole"):
+        store.image("base:1", registry.image(packed(OLD), **{"diff_ids": [diff_id(OLD)], **config}))
+
+
+def test_an_index_of_another_form_has_no_platforms() -> None:
+    for index in ({}, {"manifests": 3}, {"manifests": [3, {}, {"platform": []}, {"platform": {"os": "linux"}}]}):
+        assert platforms_of(t.cast("dict[str, t.Any]", index)) == {}
