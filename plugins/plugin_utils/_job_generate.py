@@ -258,7 +258,7 @@ class _Writer:
         return lines
 
     def command(self) -> list[str]:
-        text = textwrap.dedent(str(self.spec.command).replace("\r\n", "\n").expandtabs(4).strip("\n"))
+        text = textwrap.dedent(str(self.spec.command).replace("\r\n", "\n").strip("\n"))
         return [line.rstrip() for line in text.strip().split("\n")]
 
     def resources(self) -> list[str]:

@@ -91,6 +91,13 @@ class TestGenerated:
         (launch,) = recorder.run([*container["command"], *container["args"]])
         assert launch[-5:] == ["--enable-high-availability", "--enable-hbmfault-repair", "--name", "a b", "env:1"]
 
+    def test_tabs_stay_tabs_since_some_heredocs_end_with_them_alone(self, recorder: Recorder) -> None:
+        command = "cd /job/code\ncat > config <<-EOF\n\ta: 1\n\tEOF\nbash scripts/train_start.sh"
+        container = container_of(job_of(render({**JOB, "command": command})["text"]), "Master")
+        (launch,) = recorder.run([*container["command"], *container["args"]])
+        assert "--enable-high-availability" in launch
+        assert (recorder.work / "config").read_text() == "a: 1\n"
+
     def test_what_must_not_be_changed_says_so(self) -> None:
         lines = render(JOB)["text"].splitlines()
         for start in ("- name: ascend ", "name: reset-config-llama ", "process-recover-enable: ", "Master: "):
