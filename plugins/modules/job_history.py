@@ -84,6 +84,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_history import (
     LARGEST,
     PREFIX,
+    Entry,
     delivered,
     entry_of,
     too_large,
@@ -112,10 +113,32 @@ def _mistakes(params: Params) -> list[Finding]:
     return findings + wrong_keys(jobs)
 
 
-def _remember(module: AnsibleModule, client: t.Any, key: str, text: str, plan: dict[str, t.Any]) -> bool:
+def _looked(client: t.Any, key: str, text: str, plan: dict[str, t.Any]) -> tuple[HistoryMap, Entry]:
     namespace, _slash, name = key.partition("/")
     entry = entry_of(read_documents([text]), plan, namespace)
-    store = HistoryMap(client, namespace, name)
+    return HistoryMap(client, namespace, name), entry
+
+
+def _looked_at_all(
+    client: t.Any, jobs: t.Iterable[tuple[str, str, dict[str, t.Any]]]
+) -> list[tuple[HistoryMap, Entry]]:
+    """The memory of each job, before any is written.
+
+    :raises Refused: with all that cannot be read.
+    """
+    found: list[tuple[HistoryMap, Entry]] = []
+    findings: list[Finding] = []
+    for job in jobs:
+        try:
+            found.append(_looked(client, *job))
+        except Refused as exc:
+            findings += exc.findings
+    if findings:
+        raise Refused(findings)
+    return found
+
+
+def _remember(module: AnsibleModule, store: HistoryMap, entry: Entry) -> bool:
     if len(entry.manifest.encode()) > LARGEST:
         module.warn(too_large(store.where, len(entry.manifest.encode())).line())
         return False
@@ -132,15 +155,17 @@ def main() -> None:
     spec.update(KUBE_ARGSPEC)
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     params = module.params
+    stored: list[bool] = []
     try:
         mistakes = _mistakes(params)
         if mistakes:
             raise Refused(mistakes)
         client = connect(params)
         plans = params["plans"] * len(params["jobs"]) if len(params["plans"]) == 1 else params["plans"]
-        stored = [_remember(module, client, *job) for job in zip(params["jobs"], params["manifests"], plans)]
+        for store, entry in _looked_at_all(client, zip(params["jobs"], params["manifests"], plans)):
+            stored.append(_remember(module, store, entry))
     except Refused as exc:
-        module.fail_json(msg=str(exc), errors=exc.as_dicts())
+        module.fail_json(msg=str(exc), errors=exc.as_dicts(), changed=any(stored) and not module.check_mode)
     maps = ["%s/%s%s" % (key.partition("/")[0], PREFIX, key.partition("/")[2]) for key in params["jobs"]]
     module.exit_json(changed=any(stored), maps=maps)
 

@@ -173,6 +173,21 @@ def test_one_step_back_and_no_step_forward(kube: KubeSite, site: tuple[KubeSite,
     assert not again["changed"] and again["jobs"][0]["already"]
 
 
+def test_memories_that_cannot_be_read_are_told_at_once_and_before_any_is_written(
+    kube: KubeSite, namespace: str
+) -> None:
+    for name in ("two", "three"):
+        broken = config_map(namespace, "recovery-history-" + name, **{"current.yaml": "x", "current.plan.json": "no"})
+        kube.done("POST", CONFIG_MAPS % namespace, yaml.safe_load(broken))
+    names = ("one", "two", "three")
+    plan = build_plan({"strategies": "retry"})
+    options = {"jobs": ["%s/%s" % (namespace, name) for name in names], "plans": [plan]}
+    manifests = [job(namespace, name) for name in names]
+    refused = run_module("job_history", manifests=manifests, kubeconfig=str(kube.kubeconfig), **options)
+    assert (refused.codes, refused["changed"]) == (["history-unreadable"] * 2, False)
+    assert kube.get(CONFIG_MAPS % namespace + "/recovery-history-one") is None
+
+
 def test_a_job_that_was_deleted_by_hand_is_remembered(kube: KubeSite, namespace: str) -> None:
     for tag in ("1", "2"):
         text = job(namespace).replace("r/x:1", "r/x:" + tag)
