@@ -17,7 +17,7 @@ import json
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
-from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import Document
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import CLUSTER_KINDS, Document
 
 try:
     import yaml
@@ -31,7 +31,6 @@ LARGEST = 300 * 1024
 _NOT_KEPT = ("explain", "warnings")
 # Where two plans with the same manifest are two steps all the same: scripts or labels differ.
 _DECIDES = ("release", "framework", "strategies", "script", "node_labels")
-_CLUSTER_SCOPED = "Namespace PersistentVolume ClusterRole ClusterRoleBinding CustomResourceDefinition Node".split()
 
 
 class Entry(t.NamedTuple):
@@ -74,7 +73,7 @@ def entry_of(documents: t.Sequence[Document], plan: t.Mapping[str, t.Any], names
             # A ConfigMap may be read by people who may not read Secrets.
             continue
         metadata = dict(document.data["metadata"])
-        if document.kind not in _CLUSTER_SCOPED:
+        if document.kind not in CLUSTER_KINDS:
             metadata["namespace"] = metadata.get("namespace") or namespace
         kept.append(dict(document.data, metadata=metadata))
     text = yaml.safe_dump_all(kept, allow_unicode=True, sort_keys=False, explicit_start=True, width=120)

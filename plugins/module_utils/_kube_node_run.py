@@ -37,6 +37,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_re
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_progress import ProgressFile
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_hardware import Offer
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_rules import worker_labels
+from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import DEFAULT_RELEASE
 
 NODES_SPEC: dict[str, t.Any] = {
     "type": "list",
@@ -49,7 +50,7 @@ NODES_SPEC: dict[str, t.Any] = {
         "product": {"type": "str"},
     },
 }
-RELEASE_SPEC: dict[str, t.Any] = {"type": "str", "default": "7.2.RC1"}
+RELEASE_SPEC: dict[str, t.Any] = {"type": "str", "default": DEFAULT_RELEASE}
 
 Params = t.Mapping[str, t.Any]
 

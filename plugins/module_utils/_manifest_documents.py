@@ -23,6 +23,11 @@ except ImportError:  # comes with the Python package kubernetes, whose absence i
 SERVER_FIELDS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 #: Holds the whole object once more, the values of a Secret too, where it was made by `kubectl apply`.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+#: Kinds without a namespace that manifests of jobs bring along, for where no cluster is asked which they are.
+CLUSTER_KINDS = frozenset((
+    "Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition",
+    "StorageClass", "PriorityClass", "Queue",
+))  # fmt: skip
 #: ConfigMaps that MindCluster's components write into while the job of the name behind the prefix runs.
 STATE_PREFIXES = ("reset-config-", "rings-config-")
 

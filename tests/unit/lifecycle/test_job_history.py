@@ -108,3 +108,9 @@ def test_what_an_engineer_is_told() -> None:
     assert described(entry("7"), documents) == {"release": "7.2.RC1", "images": ["r/x:7"]}
     assert documents[0].namespace == "training"
     assert documents[0].data["metadata"]["labels"] == {"process-recover-enable": "on", "团队": "nlp"}
+
+
+def test_an_object_without_a_namespace_is_remembered_without_one() -> None:
+    queue = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q}}\n---\n"
+    found = entry_of(read_documents([queue + MANIFEST % "1"]), plan(), "training")
+    assert [document.namespace for document in read_documents([found.manifest])] == [None, "training"]
