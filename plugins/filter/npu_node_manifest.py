@@ -69,12 +69,23 @@ def npu_node_manifest(nodes: t.Any) -> str:
     """Filter C(npu_node_manifest), see DOCUMENTATION."""
     if not isinstance(nodes, abc.Sequence) or isinstance(nodes, str):
         raise AnsibleFilterError("npu_node_manifest expects a list of nodes, got %s" % type(nodes).__name__)
+    for number, node in enumerate(nodes):
+        if not _is_node(node):
+            raise AnsibleFilterError("npu_node_manifest: item %d is no mapping with a name and labels" % number)
     try:
         requests = checked_requests(nodes)
     except Refused as exc:
         raise AnsibleFilterError(str(exc)) from exc
     documents = [_document(name, requests[name].labels) for name in sorted(requests)]
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True, allow_unicode=True, width=120)
+
+
+def _is_node(node: t.Any) -> bool:
+    return (
+        isinstance(node, abc.Mapping)
+        and isinstance(node.get("name"), str)
+        and isinstance(node.get("labels"), abc.Mapping)
+    )
 
 
 def _document(name: str, labels: abc.Mapping[str, str]) -> dict[str, t.Any]:

@@ -211,3 +211,9 @@ def test_manifest_does_not_depend_on_the_order_of_the_inventory():
 def test_values_that_yaml_would_read_otherwise_are_quoted():
     text = npu_node_manifest([{"name": "a", "labels": {"nodeDEnable": "on", "n": "1"}}])
     assert next(yaml.safe_load_all(text))["metadata"]["labels"] == {"nodeDEnable": "on", "n": "1"}
+
+
+@pytest.mark.parametrize("node", [{}, {"name": 1, "labels": {}}, {"name": "a"}, {"name": "a", "labels": ["x"]}, "a"])
+def test_documents_are_made_of_nodes_alone(node: t.Any):
+    with pytest.raises(AnsibleFilterError, match="item 1 is no mapping with a name and labels"):
+        npu_node_manifest([{"name": "a", "labels": {}}, node])
