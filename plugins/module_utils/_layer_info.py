@@ -16,7 +16,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs i
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_cache import Cache, default_folder
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_image import engine_name
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_inspect import Facts, inspect
-from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_steps import authority
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_request import authority
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_store import Store, choose
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import Registry
 
