@@ -133,7 +133,7 @@ class _Builder:
         try:
             self.events = iter(yaml.parse(self.text[self.shift :], Loader=_LOADER))
             for event in self.events:
-                if type(event) is yaml.DocumentStartEvent:
+                if isinstance(event, yaml.DocumentStartEvent):
                     self.anchors = {}
                     root = self.node(next(self.events), 0)
                     documents.append(None if root.empty else root)
@@ -191,7 +191,7 @@ class _Builder:
             offset = match.end()
         if offset == start:
             return start
-        if type(event) is yaml.ScalarEvent:
+        if isinstance(event, yaml.ScalarEvent):
             return min(offset, end)
         match = _BLANK.match(self.text, offset)
         return match.end() if match else offset
@@ -201,7 +201,7 @@ class _Builder:
         weight = 0
         depth = node.depth + 1
         for event in self.events:
-            if type(event) is _MAP_END:
+            if isinstance(event, _MAP_END):
                 node.end = event.end_mark.index + self.shift
                 break
             key = self.node(event, depth)
@@ -214,7 +214,7 @@ class _Builder:
         """Read the items of a list; returns what they weigh."""
         weight = 0
         for event in self.events:
-            if type(event) is _SEQ_END:
+            if isinstance(event, _SEQ_END):
                 node.end = event.end_mark.index + self.shift
                 break
             item = self.node(event, node.depth + 1)
