@@ -58,7 +58,7 @@ class Renderer:
             where = _where(label, number, raw)
             try:
                 spec = read_spec(_over(defaults, raw, where), where)
-                done.append(self.one(spec, where))
+                done.append(self.one(spec, where, _unused(spec, raw, where)))
             except Refused as exc:
                 findings += [_named(finding, where) for finding in exc.findings]
         findings += _twice(done, label)
@@ -76,7 +76,11 @@ class Renderer:
                 job["file"] = {"path": job["filename"], "content": job["text"], "source": job["source"]}
         return done
 
-    def one(self, spec: JobSpec, where: str) -> dict[str, t.Any]:
+    def one(self, spec: JobSpec, where: str, unused: t.Sequence[Finding] = ()) -> dict[str, t.Any]:
+        """One job.
+
+        :param unused: warnings about what is given for it and has no effect on it.
+        """
         plan = self._plan_of(spec)
         source = ""
         if spec.manifest:
@@ -96,6 +100,7 @@ class Renderer:
         overridden = {*spec.extra_labels, *spec.extra_annotations, *spec.extra_env}
         wrong = deviations(result.documents, plan, name, overridden, source or "%s, generated manifest" % where)
         untold = [finding for finding in wrong if finding.code not in TOLD]
+        warnings = [*result.warnings, *unused]
         if untold and spec.strict:
             raise Refused(untold)
         return {
@@ -107,10 +112,10 @@ class Renderer:
             "text": result.text,
             "plan": plan,
             "corrections": [finding.as_dict() for finding in result.corrections],
-            "warnings": [finding.as_dict() for finding in result.warnings],
+            "warnings": [finding.as_dict() for finding in warnings],
             "deviations": [finding.as_dict() for finding in wrong],
             "notices": [
-                finding.line() for finding in result.corrections + result.warnings + untold + self._of_plan(spec, where)
+                finding.line() for finding in result.corrections + warnings + untold + self._of_plan(spec, where)
             ],
         }
 
@@ -217,6 +222,21 @@ def _over(defaults: t.Mapping[str, t.Any], raw: t.Any, where: str) -> t.Any:
             )
         )
     return {**{key: value for key, value in defaults.items() if key not in _OWN_KEYS}, **raw}
+
+
+def _unused(spec: JobSpec, raw: t.Mapping[str, t.Any], where: str) -> list[Finding]:
+    """What the job itself, not a default for all jobs, is given for nothing."""
+    return [
+        Finding(
+            "job-variable-unused",
+            "`%s` is given, and has no effect on a job with a manifest of its own" % key,
+            "It is for jobs that are written from variables; what the manifest says about it stays",
+            "Write it into the manifest, and drop it here",
+            where,
+        )
+        for key in ("npus_per_node", "host_network")
+        if spec.manifest and raw.get(key) is not None and getattr(spec, key)
+    ]
 
 
 def _where(label: str, number: int, raw: t.Any) -> str:

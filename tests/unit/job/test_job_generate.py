@@ -184,6 +184,21 @@ class TestManyJobs:
         with pytest.raises(AnsibleFilterError, match="a list of mappings"):
             training_jobs_render("llama", request={"strategies": "retry"})
 
+    def test_what_has_no_effect_on_a_manifest_is_told_for_the_job_that_has_it(self, tmp_path: pathlib.Path) -> None:
+        (tmp_path / "own.yaml").write_text(render(JOB)["text"])
+        own = {"manifest": str(tmp_path / "own.yaml"), "namespace": "default"}
+        for given, told in (
+            ({"npus_per_node": 4, "host_network": True}, ["npus_per_node", "host_network"]),
+            ({"host_network": False, "workers": 3}, []),
+        ):
+            found = training_jobs_render([{**own, **given}], request={"strategies": "retry"})[0]["warnings"]
+            codes = [one["what"] for one in found if one["code"] == "job-variable-unused"]
+            assert [name for name in told if any("`%s`" % name in what for what in codes)] == told
+            assert len(codes) == len(told)
+        defaults = {"npus_per_node": 4}
+        (job,) = training_jobs_render([own], request={"strategies": "retry"}, defaults=defaults)
+        assert not [one for one in job["warnings"] if one["code"] == "job-variable-unused"]
+
     def test_a_manifest_is_read_byte_for_byte(self, tmp_path: pathlib.Path) -> None:
         text = fixture("bare_pytorch.yaml").replace("\n", "\r\n") + "\r\n\r\n"
         (tmp_path / "a.yaml").write_bytes(text.encode())
