@@ -81,27 +81,39 @@ def script_rows(result: Result, check: bool = False) -> list[Row]:
     return rows
 
 
-def _node_problems(result: Result) -> list[str]:
-    problems = ["%s is not in the cluster" % name for name in result.get("absent_nodes", [])]
+def _node_problems(result: Result) -> dict[str, list[str]]:
+    """What is wrong with each node, by its name; with one node several things may be."""
+    problems: dict[str, list[str]] = {name: ["is not in the cluster"] for name in result.get("absent_nodes", [])}
     for node in result.get("drift", []):
         keys = [*node.get("missing", {}), *node.get("different", {})]
-        problems.append("%s: %s" % (node["name"], ", ".join(keys)))
-    problems += ["%s: %s" % (found.get("where"), found.get("what")) for found in result.get("contradictions", [])]
+        if keys:
+            problems.setdefault(node["name"], []).append(", ".join(keys))
+    for found in result.get("contradictions", []):
+        problems.setdefault(str(found.get("where")), []).append(str(found.get("what")))
     return problems
+
+
+def _few(told: list[str]) -> str:
+    return "; ".join(told[:5]) + ("; and %d more" % (len(told) - 5) if len(told) > 5 else "")
 
 
 def node_rows(result: Result, check: bool = False) -> list[Row]:
     """Rows for what M(mindcluster.recovery.node_labels_info) returned."""
     if result.get("failed"):
         return _failed("node labels", result)
-    # A surplus label that prune was not asked to take away is no fault.
     problems = _node_problems(result)
     count = result.get("counts", {}).get("requested", 0)
     rows = [_row("node labels", OK, "%d Nodes, read back from the API" % count)]
     if problems:
-        shown = "; ".join(problems[:5]) + ("; and %d more" % (len(problems) - 5) if len(problems) > 5 else "")
-        seen = "%d of %d Nodes: %s" % (len(problems), count, shown)
+        told = ["%s: %s" % (name, ", ".join(what)) for name, what in problems.items()]
+        seen = "%d of %d Nodes: %s" % (len(problems), count, _few(told))
         rows = [_row("node labels", PENDING if check else DIFFERS, seen)]
+    surplus = ["%s: %s" % (node["name"], ", ".join(node["surplus"])) for node in result.get("drift", [])
+               if node.get("surplus")]  # fmt: skip
+    if surplus:
+        # No fault: they stay until somebody asks for their removal.
+        seen = "%d Nodes keep labels of an earlier run (npu_node_prune takes them away): %s"
+        rows.append(_row("nodes: former labels", WARNING, seen % (len(surplus), _few(surplus))))
     without = result.get("without_npus", [])
     if without:
         # The labels are right all the same, and the device plugin is not this collection's.

@@ -71,6 +71,20 @@ def test_nodes_that_cannot_be_their_product_are_named() -> None:
     assert "w2: The device plugin has found Ascend910A3 chips" in rows[0]["seen"]
 
 
+def test_what_is_wrong_with_one_node_is_one_node() -> None:
+    drift = [{"name": "w2", "missing": {"a": "b"}, "different": {}, "surplus": {}}]
+    result = {"counts": {"requested": 2}, "drift": drift, "contradictions": [{"where": "w2", "what": "other chips"}]}
+    (row,) = verify_rows(result, "nodes")
+    assert row["seen"] == "1 of 2 Nodes: w2: a, other chips"
+
+
+def test_labels_that_are_no_longer_wanted_are_a_warning_and_no_fault() -> None:
+    drift = [{"name": "w1", "missing": {}, "different": {}, "surplus": {"host-arch": "huawei-arm"}}]
+    rows = verify_rows({"counts": {"requested": 2}, "drift": drift}, "nodes")
+    assert states(rows) == ["ok", "warning"]
+    assert "npu_node_prune" in rows[1]["seen"] and rows[1]["seen"].endswith("w1: host-arch")
+
+
 def test_nodes_without_npus_are_a_warning_beside_their_labels() -> None:
     rows = verify_rows({"counts": {"requested": 9}, "without_npus": ["w%d" % number for number in range(9)]}, "nodes")
     assert states(rows) == ["ok", "warning"]
