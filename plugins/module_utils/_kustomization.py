@@ -19,6 +19,11 @@ try:
 except ImportError:  # comes with ansible-core, and is missing only on a host that is no controller
     yaml = None  # type: ignore[assignment]
 
+# A tag that does not fit its value, such as `!!bool x`, is a KeyError, IndexError or AttributeError of PyYAML's.
+_UNREADABLE: tuple[type[Exception], ...] = (ValueError, RecursionError, LookupError, AttributeError)
+if yaml is not None:
+    _UNREADABLE += (yaml.YAMLError,)
+
 #: The names under which kustomize looks for the file, in its order.
 KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -29,7 +34,8 @@ FLOW = re.compile(r"\[(?P<inside>[^\[\]]*)\]$")
 
 def new_kustomization(names: t.Sequence[str]) -> str:
     """A kustomization that lists the files."""
-    lines = ["---", "apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization", "resources:"]
+    lines = ["---", "apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization"]
+    lines.append("resources:" if names else "resources: []")
     return "\n".join(lines + ["  - %s" % name for name in names]) + "\n"
 
 
@@ -40,6 +46,8 @@ def with_resources(text: str, names: t.Sequence[str], where: str) -> str:
     :raises Refused: the list is written in a form that cannot be extended safely.
     """
     before = read_kustomization(text, where)
+    if not names:
+        return text
     result = _extended(text, names, where)
     if yaml is not None and safely_loaded(result) != _wanted(before, names):
         raise bad_form("the file is written in a form that this collection does not extend", where)
@@ -52,7 +60,7 @@ def read_kustomization(text: str, where: str) -> dict[str, t.Any]:
         return {}
     try:
         documents = [document for document in yaml.safe_load_all(text) if document is not None]
-    except (yaml.YAMLError, ValueError, RecursionError) as exc:
+    except _UNREADABLE as exc:
         mark = getattr(exc, "problem_mark", None)
         raise Refused(
             Finding(
@@ -75,7 +83,7 @@ def read_kustomization(text: str, where: str) -> dict[str, t.Any]:
 def safely_loaded(text: str) -> t.Any:
     try:
         return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except _UNREADABLE:
         return None
 
 

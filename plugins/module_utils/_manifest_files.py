@@ -172,6 +172,9 @@ def read(path: str) -> str | None:
     :raises Refused: it cannot be read, or is no UTF-8.
     """
     try:
+        # Somebody's pipe would be waited at for ever.
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            raise OSError("it is no file")
         with open(path, encoding="utf-8", newline="") as stream:
             return stream.read()
     except FileNotFoundError:

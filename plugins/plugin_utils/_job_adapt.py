@@ -14,7 +14,12 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_args import StartCommand
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_former import Former
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, Owner
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_ports import TTP_VARIABLE, Ports, job_port
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_ports import (
+    TTP_VARIABLE,
+    Ports,
+    bad_port,
+    job_port,
+)
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_select import (
     JobChecks,
     choose_job,
@@ -165,6 +170,7 @@ def adapt_job(
     number = choose_job(draft, plan, job_name)
     mistakes = JobChecks(draft, number, plan, bool(image)).run()
     mistakes += misshapen(draft, (number,), plan["job"]["container"])
+    mistakes += bad_port(extra_env or {}, where)
     if mistakes:
         raise Refused(mistakes)
     adapter = _Adapter(draft, number, plan, strict)

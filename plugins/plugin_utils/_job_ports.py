@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import (
     Findings,
     is_number,
@@ -39,6 +40,22 @@ def job_port(draft: Draft, containers: t.Iterable[Path], default: str) -> str:
         value = variable.get("value")
         found += [str(value) if is_number(value) else value, str(port.get("containerPort", ""))]
     return next((str(value) for value in found if legal_port(value)), default)
+
+
+def bad_port(extra_env: t.Mapping[str, t.Any], where: str) -> list[Finding]:
+    """The user's own C(TTP_PORT), where no port can be declared from it."""
+    value = extra_env.get(TTP_VARIABLE)
+    if not value or legal_port(str(value) if is_number(value) else value):
+        return []
+    return [
+        Finding(
+            "ttp-port",
+            "`%s` in `training_job_extra_env` is %s, which is no number of a port" % (TTP_VARIABLE, shown(value)),
+            "The same number is declared as the port `%s`, and all replicas have to agree on it" % TTP_NAME,
+            "Give a number from 1 to 65535",
+            where,
+        )
+    ]
 
 
 class Ports:

@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import parse_reference
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import bad_key, bad_syntax
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_volumes import MOUNT_KEYS
 
@@ -146,9 +147,18 @@ class _Reader:
                     "Use small letters, digits and `-`, at most %d, beginning and ending with a letter or digit"
                     % MOST_NAME,
                 )
-        image = given.get("image")
-        if image is not None and (not image.strip() or re.search(r"\s", image)):
-            self.bad("job-image", "`image` is `%s`" % image, "Give one image reference, without blanks")
+        if "image" in given:
+            try:
+                # Whether there is an image of that digest is the registry's to say.
+                parse_reference(given["image"].partition("@")[0], "%s, image" % self.where)
+            except Refused as exc:
+                self.found += exc.findings
+        if given.get("filename") and not given["filename"].endswith((".yaml", ".yml")):
+            self.bad(
+                "job-filename",
+                "`filename` is `%s`, which ends neither in .yaml nor in .yml" % given["filename"],
+                "Give it one of these ends; kustomize and Argo CD take no other file for a manifest",
+            )
 
     def mappings(self, given: dict[str, t.Any]) -> None:
         for key in ("extra_env", "extra_labels", "extra_annotations"):
@@ -161,12 +171,24 @@ class _Reader:
                     )
                 elif key == "extra_env" and not _VARIABLE.match(str(name)):
                     self.bad("job-extra-name", "`%s` in `%s` is no name of a variable" % (name, key))
-                elif not isinstance(value, (str, int, float)) and not (key == "extra_env" and isinstance(value, dict)):
+                elif key == "extra_env" and isinstance(value, dict):
+                    self.reference(name, value)
+                elif not isinstance(value, (str, int, float)):
                     self.bad("job-extra-value", "`%s` in `%s` is not text" % (name, key))
                 elif key == "extra_labels":
                     self.found += bad_syntax(name, str(value), "%s, %s" % (self.where, key))
                 elif key == "extra_annotations":
                     self.found += [finding for finding in [bad_key(name, "%s, %s" % (self.where, key))] if finding]
+
+    def reference(self, name: str, value: dict[str, t.Any]) -> None:
+        """A variable whose value Kubernetes takes from elsewhere."""
+        if list(value) == ["valueFrom"] and isinstance(value["valueFrom"], dict) and value["valueFrom"]:
+            return
+        self.bad(
+            "job-extra-value",
+            "`%s` in `extra_env` is a mapping without `valueFrom`" % name,
+            "Give text, or `{valueFrom: {fieldRef: {fieldPath: status.podIP}}}` and its like",
+        )
 
     def lists(self, given: dict[str, t.Any]) -> None:
         for key in ("extra_args", "image_pull_secrets"):
@@ -175,6 +197,13 @@ class _Reader:
                 self.bad("job-value", "`%s` holds something else than words" % key, "Give a list of words")
             elif key in given:
                 given[key] = [str(item) for item in items]
+        for name in given.get("image_pull_secrets", []):
+            if isinstance(name, str) and not DNS_NAME.match(name):
+                self.bad(
+                    "job-pull-secret",
+                    "`%s` in `image_pull_secrets` is no name of a Secret" % name,
+                    "Use small letters, digits, `-` and `.`, beginning and ending with a letter or digit",
+                )
         seen: set[str] = set()
         for volume in given.get("extra_volumes", []):
             self.volume(volume, seen)
@@ -206,3 +235,10 @@ class _Reader:
                 % (name, "several sources: %s" % ", ".join(sources) if sources else "no source"),
                 "Give exactly one, such as nfs, hostPath or persistentVolumeClaim",
             )
+        for key in sources:
+            if key not in unknown and not isinstance(volume[key], dict):
+                self.bad(
+                    "job-volume",
+                    "`%s` of the volume `%s` is not a mapping" % (key, name),
+                    "Write what Kubernetes has there, such as `nfs: {server: 10.0.0.1, path: /data}`",
+                )

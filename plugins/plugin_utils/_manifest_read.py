@@ -65,7 +65,7 @@ def read_documents(text: str, where: str = "the manifest") -> list[t.Any]:
         documents = list(yaml.load_all(text, Loader=_Loader))
         _weight(documents, {})
         return documents
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as exc:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, LookupError, AttributeError) as exc:
         raise _refused(where, _reason(exc)) from None
 
 

@@ -265,7 +265,8 @@ def _plain_value(value: str, tag: str | None) -> t.Any:
         return value
     try:
         return _CONSTRUCTOR.construct_object(yaml.ScalarNode(tag, value))
-    except (ValueError, KeyError):
+    except (ValueError, LookupError, AttributeError):
+        # A tag that does not fit, such as `!!int ""`: PyYAML has no error of its own for it.
         return value
 
 

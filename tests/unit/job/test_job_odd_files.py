@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from conftest import make_plan
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import read_spec
 
 JOB = """\
 apiVersion: mindxdl.gitee.com/v1
@@ -143,3 +146,49 @@ def test_a_start_command_out_of_reach(command: str, said: str) -> None:
     ((code, _where, _what, remedy),) = mistakes(JOB.replace('[bash, -c, "torchrun train.py"]', command))
     assert code == "start-command-missing"
     assert said in remedy
+
+
+@pytest.mark.parametrize("value", ["!!int ''", "!!bool maybe", "2026-13-45", "!own x"])
+def test_a_value_that_does_not_fit_its_tag_stays(value: str) -> None:
+    text = JOB.replace("\nspec:\n", "\nx-own: %s\nspec:\n" % value)
+    assert "x-own: %s\n" % value in adapt_job(text, make_plan("retry")).text
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "65536", 70000, {"valueFrom": {"fieldRef": {"fieldPath": "a"}}}])
+def test_a_port_of_ones_own_is_a_number(value: object) -> None:
+    with pytest.raises(Refused) as refused:
+        adapt_job(JOB, make_plan("retry"), extra_env={"TTP_PORT": value})
+    assert [finding.code for finding in refused.value.findings] == ["ttp-port"]
+    assert "65535" in refused.value.findings[0].remedy
+
+
+@pytest.mark.parametrize("value", ["9000", 9000])
+def test_a_port_of_ones_own_is_declared(value: object) -> None:
+    text = adapt_job(JOB, make_plan("retry"), extra_env={"TTP_PORT": value}).text
+    assert 'value: "9000"' in text
+    assert "containerPort: 9000" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({"image": "R/X:1"}, "reference-invalid", "capital letters"),
+        ({"image": "a b"}, "reference-invalid", "not a path"),
+        ({"image": ""}, "reference-invalid", "not a path"),
+        ({"filename": "job.txt"}, "job-filename", ".yaml"),
+        ({"filename": "job"}, "job-filename", ".yaml"),
+        ({"extra_env": {"A": {"value": "b"}}}, "job-extra-value", "valueFrom"),
+        ({"extra_env": {"A": {"valueFrom": {}}}}, "job-extra-value", "valueFrom"),
+        ({"image_pull_secrets": ["My_Secret"]}, "job-pull-secret", "`My_Secret`"),
+        ({"extra_volumes": [{"name": "a", "mountPath": "/a", "nfs": "host:/a"}]}, "job-volume", "not a mapping"),
+        ({"extra_volumes": [{"name": "a", "mountPath": "/a", "hostPath": None}]}, "job-volume", "not a mapping"),
+    ],
+)
+def test_a_variable_that_the_api_server_or_kustomize_would_refuse(
+    given: dict[str, t.Any], code: str, said: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        read_spec({"name": "a", **given}, "training_job")
+    (finding,) = refused.value.findings
+    assert finding.code == code
+    assert said in finding.what

@@ -220,3 +220,27 @@ def test_runs_at_once_keep_each_others_files(tmp_path: pathlib.Path) -> None:
 def test_a_run_that_does_not_end_is_told(tmp_path: pathlib.Path) -> None:
     with alone(str(tmp_path)), pytest.raises(Refused, match="another run"), alone(str(tmp_path), patience=0):
         pass
+
+
+def test_a_kustomization_without_names_stays_as_it_was_made(tmp_path: pathlib.Path) -> None:
+    assert deliver(tmp_path) == ["kustomization.yaml"]
+    assert yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["resources"] == []
+    assert deliver(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["", "# mine\n", "resources:\n", "resources: []\n", "namespace: a\n"])
+def test_a_kustomization_that_needs_no_name_is_left_alone(tmp_path: pathlib.Path, text: str) -> None:
+    (tmp_path / "kustomization.yaml").write_text(text)
+    assert deliver(tmp_path, Wish("README.txt", "a\n")) == ["README.txt"]
+    assert (tmp_path / "kustomization.yaml").read_text() == text
+
+
+def test_a_pipe_is_not_waited_at(tmp_path: pathlib.Path) -> None:
+    os.mkfifo(tmp_path / "a.yaml")
+    assert refusal(tmp_path, Wish("a.yaml", "a: 1\n")) == ["file-unreadable"]
+
+
+@pytest.mark.parametrize("value", ["!!bool maybe", '!!int ""', "!!timestamp soon", "2026-13-45", "!own 1"])
+def test_a_value_that_does_not_fit_its_tag(tmp_path: pathlib.Path, value: str) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: []\nx: %s\n" % value)
+    assert refusal(tmp_path, Wish("a.yaml", "a: 1\n")) == ["kustomization-not-yaml"]
