@@ -38,6 +38,7 @@ class Applier(ManifestClient):
     :param replace: delete and create anew an AscendJob that would have to change.
     :param timeout: seconds to wait until a deleted job and its Pods are gone.
     :param create_namespace: create a namespace that does not exist.
+    :raises Refused: for a timeout in which nothing can be gone.
     :ivar done: what was written so far, as sentences.
     """
 
@@ -45,6 +46,8 @@ class Applier(ManifestClient):
         self, client: t.Any, namespace: str, replace: bool, timeout: int, create_namespace: bool = False
     ) -> None:
         super().__init__(client)
+        if timeout < 1:
+            raise Refused(say.no_patience(timeout))
         self.namespace = namespace
         self.replace = replace
         self.timeout = timeout

@@ -103,6 +103,16 @@ def being_deleted(document: Document) -> Finding:
     )
 
 
+def no_patience(timeout: int) -> Finding:
+    return Finding(
+        "timeout-range",
+        "%d seconds are too short a time to wait until a deleted job and its Pods are gone" % timeout,
+        "The job would be deleted, and the run would break off before anything is done in its place",
+        "Give 1 at least; Pods may take as long as their terminationGracePeriodSeconds says",
+        "timeout",
+    )
+
+
 def twice(document: Document, first: str) -> Finding:
     return Finding(
         "object-twice",

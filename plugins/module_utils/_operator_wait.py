@@ -39,6 +39,8 @@ class OperatorWait:
     """
 
     def __init__(self, client: ManifestClient, release: str, seconds: int) -> None:
+        if seconds < 0:
+            raise Refused(_no_time(seconds))
         self.client = client
         self.seconds = seconds
         row = release_named(release)
@@ -137,6 +139,16 @@ def _unknown_release(name: str) -> Finding:
         "Where the operator says that it refuses a job differs between releases",
         suggestion(name, RELEASE_NAMES),
         "release",
+    )
+
+
+def _no_time(seconds: int) -> Finding:
+    return Finding(
+        "wait-range",
+        "%d seconds cannot be waited" % seconds,
+        "Nothing would be waited for, and a refusal of the operator's would stay unseen",
+        "Give the number of seconds, or 0 not to wait (role: `training_job_wait`)",
+        "wait",
     )
 
 

@@ -179,7 +179,7 @@ def main() -> None:
             params["create_namespace"],
         )
         steps = applier.plan(read_documents(params["manifests"]))
-        operator = OperatorWait(applier, params["release"], params["wait"]) if params["wait"] > 0 else None
+        operator = OperatorWait(applier, params["release"], params["wait"]) if params["wait"] else None
         if operator:
             operator.prepare(steps)
         if not module.check_mode:

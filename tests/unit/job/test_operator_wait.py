@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A job that somebody deletes while it is waited for: no real server can be made to lose it at just that moment."""
+"""Waiting for the operator: what cannot be waited, and a job that somebody deletes meanwhile.
+
+No real server can be made to lose a job at just that moment.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import typing as t
 import pytest
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_apply import Applier
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_client import Step
 from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import Document
 from ansible_collections.mindcluster.recovery.plugins.module_utils._operator_wait import OperatorWait
@@ -25,6 +29,15 @@ class Cluster:
         if path.endswith("/events"):
             return 200, {"items": [{"reason": "ContainerError", "message": "no container is named ascend"}]}
         return 404, {}
+
+
+def test_a_time_that_cannot_be_waited_is_refused() -> None:
+    for refused in (
+        lambda: OperatorWait(t.cast(t.Any, Cluster()), "7.2.RC1", -1),
+        lambda: Applier(None, "default", replace=True, timeout=0),
+    ):
+        with pytest.raises(Refused, match="seconds"):
+            refused()
 
 
 def test_the_verdicts_on_the_other_jobs_are_told_all_the_same() -> None:
