@@ -148,10 +148,11 @@ def _bad_name(name: str) -> list[Finding]:
     return [
         Finding(
             "node-name-illegal",
-            "`%s` is no legal node name" % name,
+            # Without the name in it, so that thousands of them are one mistake.
+            "this is no legal name of a node" if name else "a node has an empty name",
             "Kubernetes' node names are lower-case DNS names of at most 253 characters",
             "Use the name that `kubectl get nodes` shows",
-            name or "nodes",
+            (name if name.isprintable() else repr(name)) or "nodes",
         )
     ]
 

@@ -36,6 +36,17 @@ def assumed_arch(product: Product, arch: str | None) -> str:
 
 
 def _release(name: str) -> Release:
+    if not isinstance(name, str):
+        # Roles hand on what the user's YAML has made of it.
+        raise Refused(
+            Finding(
+                "release-type",
+                "%r is no text" % (name,),
+                "YAML reads an unquoted 7.10 as the number 7.1, so another release would be meant",
+                'Put the value in quotes, such as "7.2.RC1"',
+                "release",
+            )
+        )
     row = release_named(name)
     if row is None:
         raise Refused(

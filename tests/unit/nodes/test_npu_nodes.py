@@ -217,3 +217,25 @@ def test_values_that_yaml_would_read_otherwise_are_quoted():
 def test_documents_are_made_of_nodes_alone(node: t.Any):
     with pytest.raises(AnsibleFilterError, match="item 1 is no mapping with a name and labels"):
         npu_node_manifest([{"name": "a", "labels": {}}, node])
+
+
+@pytest.mark.parametrize("release", [7.2, None, ["7.2.RC1"]])
+def test_a_release_that_yaml_made_a_number_of(release: t.Any) -> None:
+    answer = npu_nodes(*inventory(["m1"], ["w1"]), release=release, product="atlas-800t-a2")
+    assert set(codes(answer)) == {"release-type"}
+    assert "in quotes" in answer["message"]
+
+
+def test_thousands_of_illegal_names_are_one_mistake() -> None:
+    workers = ["w_%d" % number for number in range(3000)]
+    answer = npu_nodes(*inventory([], workers), release=RELEASE, product="atlas-800t-a2")
+    assert len(answer["errors"]) == 3000
+    assert "w_0, w_1, " in answer["message"]
+    assert "and 2980 more: this is no legal name of a node" in answer["message"]
+    assert len(answer["message"].splitlines()) == 1
+
+
+def test_a_line_break_in_a_name_breaks_no_line_of_the_message() -> None:
+    answer = npu_nodes(*inventory([], ["w1"], w1={"npu_node_name": "a\nb"}), release=RELEASE, product="atlas-800t-a2")
+    assert codes(answer) == ["node-name-illegal"]
+    assert len(answer["message"].splitlines()) == 1
