@@ -13,6 +13,7 @@ import json
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._yaml_data import Unreadable, load_documents
 
 try:
     import yaml
@@ -91,10 +92,9 @@ def read_documents(manifests: t.Sequence[str]) -> list[Document]:
     for number, text in enumerate(manifests, 1):
         place = "manifest %d" % number if len(manifests) > 1 else "the manifest"
         try:
-            loaded = list(yaml.load_all(text, Loader=_loader()))
-        except (yaml.YAMLError, ValueError, RecursionError) as exc:
-            mark = getattr(exc, "problem_mark", None)
-            findings.append(_not_yaml(exc, "%s, line %d" % (place, mark.line + 1) if mark else place))
+            loaded = load_documents(text, dates=False)
+        except Unreadable as exc:
+            findings.append(_not_yaml(exc, "%s, line %d" % (place, exc.line) if exc.line else place))
             continue
         for index, data in enumerate(loaded, 1):
             where = "%s, document %d" % (place, index) if len(loaded) > 1 else place
@@ -109,19 +109,6 @@ def read_documents(manifests: t.Sequence[str]) -> list[Document]:
     return documents
 
 
-def _loader() -> t.Any:
-    """A loader that reads as the API server's own reader does: dates stay text."""
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
-
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return Loader
-
-
 def _items(data: t.Any) -> list[t.Any]:
     if data is None:
         return []
@@ -130,9 +117,8 @@ def _items(data: t.Any) -> list[t.Any]:
     return [data]
 
 
-def _not_yaml(exc: Exception, where: str) -> Finding:
-    problem = getattr(exc, "problem", None) or str(exc).splitlines()[0]
-    return Finding("yaml-invalid", "this is not valid YAML: %s" % problem, "The cluster cannot read it",
+def _not_yaml(exc: Unreadable, where: str) -> Finding:
+    return Finding("yaml-invalid", "this is not valid YAML: %s" % exc.what, "The cluster cannot read it",
                    "Correct the manifest", where)  # fmt: skip
 
 

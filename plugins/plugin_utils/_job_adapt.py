@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._manifest_documents import CLUSTER_KINDS
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_args import StartCommand
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_former import Former
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, Owner
@@ -29,11 +30,6 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_shape im
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_volumes import add_pull_secrets, add_volumes
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_warnings import JobWarnings
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
-
-_CLUSTER_KINDS = frozenset((
-    "Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition",
-    "StorageClass", "PriorityClass", "Queue",
-))  # fmt: skip
 
 
 class AdaptResult(t.NamedTuple):
@@ -130,7 +126,7 @@ class _Adapter:
         """Name the namespace in the documents of a file that name none."""
         for number, document in enumerate(self.draft.wanted if namespace else ()):
             metadata = document.get("metadata") if isinstance(document, dict) else None
-            if isinstance(metadata, dict) and document.get("kind") not in _CLUSTER_KINDS and (
+            if isinstance(metadata, dict) and document.get("kind") not in CLUSTER_KINDS and (
                 not metadata.get("namespace") and "namespace" not in metadata
             ):  # fmt: skip
                 self.draft.add((number, "metadata"), "namespace", namespace, ("name",))

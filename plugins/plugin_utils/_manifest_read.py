@@ -10,32 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-import yaml
-
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
-
-# libyaml is five to ten times faster, and limits the depth of nesting; some Pythons come without it.
-_BASE: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-# A few lines of aliases to aliases stand for billions of values, which would fill the memory before anything is said.
-MOST_VALUES = 1_000_000
-
-
-class _Loader(_BASE):
-    """Refuses a key that stands twice in one mapping: the parser would take the later one in silence."""
-
-    def construct_mapping(self, node: t.Any, deep: bool = False) -> dict[t.Any, t.Any]:
-        seen: set[str] = set()
-        for key, _value in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
-                continue
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, "the key `%s` stands twice in one mapping" % key.value, key.start_mark
-                )
-            seen.add(key.value)
-        return t.cast("dict[t.Any, t.Any]", super().construct_mapping(node, deep))
+from ansible_collections.mindcluster.recovery.plugins.module_utils._yaml_data import Unreadable, load_documents
 
 
 def _refused(where: str, what: str) -> Refused:
@@ -50,42 +26,16 @@ def _refused(where: str, what: str) -> Refused:
     )
 
 
-def _reason(exc: Exception) -> str:
-    mark = getattr(exc, "problem_mark", None)
-    what = getattr(exc, "problem", None) or str(exc).split("\n", 1)[0] or type(exc).__name__
-    return "%s (line %d, column %d)" % (what, mark.line + 1, mark.column + 1) if mark else str(what)
-
-
 def read_documents(text: str, where: str = "the manifest") -> list[t.Any]:
     """The documents of a text.
 
     :raises Refused: where it is no valid YAML, or a key stands twice.
     """
     try:
-        documents = list(yaml.load_all(text, Loader=_Loader))
-        _weight(documents, {})
-        return documents
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, LookupError, AttributeError) as exc:
-        raise _refused(where, _reason(exc)) from None
-
-
-def _weight(value: t.Any, known: dict[int, int]) -> int:
-    """How many values a value is when it is written without aliases.
-
-    :raises ValueError: more than a manifest can sensibly have, or without an end.
-    """
-    if not isinstance(value, (dict, list)):
-        return 1
-    weight = known.get(id(value))
-    if weight is None:
-        known[id(value)] = 0
-        parts = value.values() if isinstance(value, dict) else value
-        weight = known[id(value)] = 1 + sum(_weight(part, known) for part in parts)
-    if not weight:
-        raise ValueError("an alias stands inside of what it stands for, so it has no end")
-    if weight > MOST_VALUES:
-        raise ValueError("with its aliases written out it has more than %d values" % MOST_VALUES)
-    return weight
+        return load_documents(text)
+    except Unreadable as exc:
+        place = " (line %d, column %d)" % (exc.line, exc.column) if exc.line else ""
+        raise _refused(where, exc.what + place) from None
 
 
 def documents_of(manifest: t.Any, where: str = "the manifest") -> list[t.Any]:

@@ -37,7 +37,8 @@ def test_every_mistake_of_every_manifest() -> None:
     [
         ("{apiVersion: '', kind: ConfigMap, metadata: {name: a}}", "it has no apiVersion"),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: !!binary aGk=}}", "no form in JSON"),
-        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: &all [*all]}", "no form in JSON"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: &all [*all]}", "no end"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: a, k: b}}", "line 1.*`k` stands twice"),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: .nan}}", "no form in JSON"),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: !!int many}}", "not valid YAML"),
     ],
