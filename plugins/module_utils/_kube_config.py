@@ -12,6 +12,8 @@ The kubeconfig format is the one of U(https://kubernetes.io/docs/concepts/config
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
@@ -125,9 +127,38 @@ def _load_files(config: t.Any, files: t.Sequence[str], params: Params) -> None:
             persist_config=False,
         )
     except (ConfigException, KeyError, TypeError, ValueError, OSError) as exc:
-        raise Refused(_unusable(where, str(exc))) from exc
+        # The client quotes whole entries, secrets among them.
+        raise Refused(_unusable(where, re.sub(r"\{.*\}", "{...}", str(exc), flags=re.DOTALL))) from None
     if not config.host and not params.get("host"):
         raise Refused(_unusable(where, "its cluster has no `server`"))
+    _refuse_silent_plugin(config, documents, params, where)
+
+
+def _refuse_silent_plugin(
+    config: t.Any, documents: t.Sequence[t.Mapping[str, t.Any]], params: Params, where: str
+) -> None:
+    """The client only logs that a credential plugin has failed, and goes on without credentials."""
+    name = params.get("context") or next(doc["current-context"] for doc in documents if doc.get("current-context"))
+    context = _named(documents, "contexts")[name]["context"]
+    user = _named(documents, "users")[context["user"]].get("user")
+    plugin = user.get("exec") if isinstance(user, dict) else None
+    if not plugin or config.api_key or config.cert_file or params.get("api_key") or params.get("client_cert"):
+        return
+    command = str(plugin.get("command")) if isinstance(plugin, dict) else "?"
+    missing = os.sep not in command and shutil.which(command) is None
+    raise Refused(
+        Finding(
+            "kubeconfig-plugin-%s" % ("missing" if missing else "failed"),
+            "The program `%s`, which fetches the credentials of the user `%s`, %s"
+            % (command, context["user"], "is not in the PATH" if missing else "has given none"),
+            "Without them the API server takes the request for a stranger's",
+            "Install it on the controller, or name it with its path"
+            if missing
+            else "See what `kubectl --kubeconfig %s get --raw /version` says about it, often that a login is needed"
+            % where,
+            where,
+        )
+    )
 
 
 def _read(path: str) -> dict[str, t.Any]:
@@ -144,8 +175,9 @@ def _read(path: str) -> dict[str, t.Any]:
                 path,
             )
         ) from exc
-    except yaml.YAMLError as exc:
-        raise Refused(_not_yaml(path, exc)) from exc
+    # A value that does not fit its tag, or a date in the thirteenth month, is no YAMLError of PyYAML's.
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as exc:
+        raise Refused(_not_yaml(path, exc)) from None
     if not isinstance(document, dict) or not isinstance(document.get("clusters"), list):
         raise Refused(_unusable(path, "it has no list `clusters`"))
     return document
@@ -226,7 +258,8 @@ def _refuse_dangling(
 def _named(documents: t.Sequence[t.Mapping[str, t.Any]], kind: str) -> dict[str, t.Any]:
     found: dict[str, t.Any] = {}
     for document in documents:
-        for entry in document.get(kind) or []:
+        entries = document.get(kind)
+        for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry, dict) and isinstance(entry.get("name"), str):
                 found.setdefault(entry["name"], entry)
     return found

@@ -169,3 +169,52 @@ def test_missing_python_package(write, monkeypatch: pytest.MonkeyPatch):
     (error,) = refusal({"host": "https://x:1"})
     assert error["code"] == "python-package-missing"
     assert "pip install kubernetes" in error["remedy"]
+
+
+PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "code", "said"),
+    [
+        ({**PLUGIN, "command": "no-such-login-plugin"}, "kubeconfig-plugin-missing", "is not in the PATH"),
+        ({**PLUGIN, "command": "false"}, "kubeconfig-plugin-failed", "has given none"),
+        ({**PLUGIN, "command": "echo", "args": ["no credentials"]}, "kubeconfig-plugin-failed", "has given none"),
+        ({"command": "true"}, "kubeconfig-plugin-failed", "has given none"),
+    ],
+)
+def test_a_credential_plugin_that_gives_nothing(
+    write: t.Callable[..., str], plugin: dict[str, t.Any], code: str, said: str
+) -> None:
+    path = write(config(users=[{"name": "ops", "user": {"exec": plugin}}]))
+    (finding,) = refusal({"kubeconfig": path})
+    assert finding["code"] == code
+    assert "`%s`" % plugin["command"] in finding["what"]
+    assert said in finding["what"]
+
+
+def test_a_credential_plugin_that_gives_a_token(write: t.Callable[..., str]) -> None:
+    answer = '{"apiVersion":"%s","kind":"ExecCredential","status":{"token":"abc"}}' % PLUGIN["apiVersion"]
+    plugin = {**PLUGIN, "command": "echo", "args": [answer]}
+    path = write(config(users=[{"name": "ops", "user": {"exec": plugin}}]))
+    assert "Bearer abc" in _kube_config.configuration({"kubeconfig": path}).api_key.values()
+
+
+def test_what_the_client_quotes_of_a_user_is_not_shown(write: t.Callable[..., str]) -> None:
+    provider = {"name": "oidc", "config": {"client-secret": TOKEN, "refresh-token": TOKEN}}
+    path = write(config(users=[{"name": "ops", "user": {"auth-provider": provider}}]))
+    (finding,) = refusal({"kubeconfig": path})
+    assert finding["code"] == "kubeconfig-invalid"
+    assert "id-token" in finding["what"]
+
+
+@pytest.mark.parametrize("value", ["!!bool maybe", "!!int ''", "2026-13-45"])
+def test_a_value_that_does_not_fit_its_tag(write: t.Callable[..., str], value: str) -> None:
+    (finding,) = refusal({"kubeconfig": write("clusters: []\nx: %s\n" % value)})
+    assert finding["code"] == "kubeconfig-not-yaml"
+
+
+@pytest.mark.parametrize("kind", ["contexts", "users"])
+def test_a_list_that_is_none(write: t.Callable[..., str], kind: str) -> None:
+    (finding,) = refusal({"kubeconfig": write(config(**{kind: 5}))})
+    assert finding["code"] in ("kubeconfig-context-unknown", "kubeconfig-user-missing")
