@@ -55,7 +55,7 @@ def _loader(dates: bool) -> t.Any:
     # libyaml is five to ten times faster, and limits the depth of nesting; some Pythons come without it.
     base: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(base):  # type: ignore[misc]
+    class Loader(base):
         def construct_mapping(self, node: t.Any, deep: bool = False) -> dict[t.Any, t.Any]:
             _refuse_twice(node)
             return t.cast("dict[t.Any, t.Any]", super().construct_mapping(node, deep))
