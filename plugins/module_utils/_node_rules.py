@@ -41,9 +41,9 @@ def _release(name: str) -> Release:
         raise Refused(
             Finding(
                 "release-type",
-                "%r is no text" % (name,),
+                "The release of MindCluster is %r, which is no text" % (name,),
                 "YAML reads an unquoted 7.10 as the number 7.1, so another release would be meant",
-                'Put the value in quotes, such as "7.2.RC1"',
+                'Put the value of recovery_plan_release in quotes, such as "7.2.RC1"',
                 "release",
             )
         )

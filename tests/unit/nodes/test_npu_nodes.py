@@ -223,7 +223,7 @@ def test_documents_are_made_of_nodes_alone(node: t.Any):
 def test_a_release_that_yaml_made_a_number_of(release: t.Any) -> None:
     answer = npu_nodes(*inventory(["m1"], ["w1"]), release=release, product="atlas-800t-a2")
     assert set(codes(answer)) == {"release-type"}
-    assert "in quotes" in answer["message"]
+    assert "Put the value of recovery_plan_release in quotes" in answer["message"]
 
 
 def test_thousands_of_illegal_names_are_one_mistake() -> None:

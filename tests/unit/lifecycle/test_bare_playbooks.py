@@ -1,0 +1,39 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Playbooks of a site that names nothing, as with a mistyped variable: no run that did nothing ends well."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def _run(site: Path, playbook: str, *words: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("ansible-playbook")
+    command = [str(program), "-i", "localhost,", "mindcluster.recovery.%s" % playbook, *words]
+    environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "0", "HOME": str(site)}
+    environment.pop("KUBECONFIG", None)
+    return subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("playbook", "said"),
+    [("drift", "drift.yml has compared nothing"), ("uninstall", "uninstall.yml has looked at nothing")],
+)
+def test_a_run_that_looks_at_nothing_fails(tmp_path: Path, playbook: str, said: str) -> None:
+    ended = _run(tmp_path, playbook, "-e", "start_script_path=[a.sh]")
+    assert ended.returncode != 0
+    assert said in ended.stdout + ended.stderr
+
+
+def test_what_is_not_there_is_said_and_no_mistake(tmp_path: Path) -> None:
+    script = '{"start_script_paths": ["%s/train_start.sh"]}' % tmp_path
+    ended = _run(tmp_path, "uninstall", "-e", script, "-e", "recovery_plan_strategies=retry")
+    assert ended.returncode == 0, ended.stdout
+    assert "train_start.sh: is not there" in ended.stdout
