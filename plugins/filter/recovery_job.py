@@ -81,9 +81,13 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused, suggestion
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import read_spec
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._native import native
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._plan_given import as_plan
+
+_OPTIONS = ("namespace", "image", "strict", "extra_env", "extra_labels", "extra_annotations", "extra_args")
 
 
 def recovery_job(text: t.Any, plan: t.Mapping[str, t.Any], **options: t.Any) -> str:
@@ -91,9 +95,24 @@ def recovery_job(text: t.Any, plan: t.Mapping[str, t.Any], **options: t.Any) -> 
     if not isinstance(text, str):
         raise AnsibleFilterError("recovery_job takes the text of a manifest, not a %s." % type(text).__name__)
     try:
-        return adapt_job(native(text), native(plan), **native(options)).text
+        return adapt_job(native(text), as_plan(native(plan)), **_checked(native(options))).text
     except Refused as refused:
         raise AnsibleFilterError(str(refused)) from None
+
+
+def _checked(options: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The options with every mistake in them told; they are those of one of the role's jobs."""
+    where = str(options.pop("where", "the manifest"))
+    options = {name: value for name, value in options.items() if value is not None}
+    known = {**{name: name for name in _OPTIONS}, "job_name": "name"}
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise AnsibleFilterError(
+            "recovery_job has no option `%s`. A mistyped one would be left out in silence. %s."
+            % ("`, `".join(unknown), suggestion(unknown[0], known))
+        )
+    spec = read_spec({known[name]: value for name, value in options.items()}, where)
+    return {"where": where, **{name: getattr(spec, known[name]) for name in options}}
 
 
 class FilterModule:

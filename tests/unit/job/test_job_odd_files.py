@@ -9,8 +9,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible.errors import AnsibleFilterError
 from conftest import make_plan
 
+from ansible_collections.mindcluster.recovery.plugins.filter.recovery_job import recovery_job
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_adapt import adapt_job
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import read_spec
@@ -192,3 +194,29 @@ def test_a_variable_that_the_api_server_or_kustomize_would_refuse(
     (finding,) = refused.value.findings
     assert finding.code == code
     assert said in finding.what
+
+
+@pytest.mark.parametrize("plan", [None, "retry", {}, {"job": {}}, [1]])
+def test_a_plan_that_is_none(plan: t.Any) -> None:
+    with pytest.raises(AnsibleFilterError, match=r"plan|strateg|request"):
+        recovery_job(JOB, plan)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"extra_lables": {}}, "Did you mean `extra_labels`"),
+        ({"extra_env": "A=b"}, "`extra_env` is not a mapping"),
+        ({"extra_args": "--x"}, "`extra_args` is not a list"),
+        ({"strict": "perhaps"}, "Give true or false"),
+        ({"namespace": "A/b"}, "`namespace` is `A/b`"),
+    ],
+)
+def test_an_option_of_the_filter_that_is_wrong(options: dict[str, t.Any], said: str) -> None:
+    with pytest.raises(AnsibleFilterError, match=said):
+        recovery_job(JOB, make_plan("retry"), **options)
+
+
+def test_options_of_the_filter_that_are_empty() -> None:
+    empty = {"job_name": None, "namespace": None, "image": None, "extra_env": {}, "extra_args": []}
+    assert recovery_job(JOB, make_plan("retry"), **empty) == recovery_job(JOB, make_plan("retry"))
