@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from urllib.parse import urlsplit
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 
@@ -72,6 +73,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_digest(text: object) -> bool:
+    """Whether it is a digest, of which nothing else can become when it stands in an address."""
+    return isinstance(text, str) and _DIGEST.match(text) is not None
+
+
 def parse_reference(text: str, where: str) -> Reference:
     """An image's name with or without tag and digest.
 
@@ -127,12 +133,21 @@ def _registry_of(repository: str, text: str, where: str) -> str:
     first, slash, rest = repository.partition("/")
     has_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
     path = rest if has_host else repository
-    if has_host and not _HOST.match(first):
+    if has_host and not (_HOST.match(first) and _is_address(first)):
         raise Refused(_bad(text, where, "`%s` is not a host with an optional port" % first))
     if not _PATH.match(path):
         capitals = path != path.lower()
         raise Refused(_bad(text, where, "it has capital letters" if capitals else "`%s` is not a path" % path))
     return first if has_host else DEFAULT_REGISTRY
+
+
+def _is_address(host: str) -> bool:
+    """Whether port and address are within their limits, which the pattern cannot say."""
+    try:
+        parts = urlsplit("//" + host)
+        return parts.port != 0 and (host[0] != "[" or bool(ipaddress.ip_address(parts.hostname or "")))
+    except ValueError:
+        return False
 
 
 def _bad(text: str, where: str, why: str) -> Finding:

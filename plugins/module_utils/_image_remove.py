@@ -13,11 +13,14 @@ tag of that digest, see U(https://github.com/opencontainers/distribution-spec/bl
 from __future__ import annotations
 
 import json
+import re
 import typing as t
+from urllib.parse import urlsplit
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _image_inputs as inputs_of
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _registry_errors as errors
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
-from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import Reference
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import Reference, is_digest
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_auth import rights
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import Registry
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_errors import RegistryError
@@ -26,6 +29,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_ses
 _LONGEST_CONFIG = 4 * 1024 * 1024
 # No rights to delete, or a registry in which deleting is off: 405 by the distribution specification.
 _DELETED, _OFF = 202, (400, 401, 403, 405)
+_NEXT_PAGE = re.compile(r"<([^<>]*)>\s*;[^,]*\brel=\"?next\b")
+_MOST_PAGES = 1000
 
 
 class Outcome(t.NamedTuple):
@@ -47,8 +52,14 @@ def remove_from_engine(engine: t.Any, repository: Reference, tags: t.Sequence[st
             outcome.left.append("%s in the engine: was not built by this collection" % name)
             continue
         if not check:
-            engine.remove(name)
-            if engine.inspect(name) is not None:
+            try:
+                engine.remove(name)
+                stays = engine.inspect(name) is not None
+            except Refused as exc:
+                # What is gone already is told too.
+                outcome.left.append("%s in the engine: %s" % (name, exc.findings[0].what))
+                continue
+            if stays:
                 outcome.left.append("%s in the engine: a container uses it" % name)
                 continue
         outcome.removed.append("%s in the engine" % name)
@@ -67,51 +78,108 @@ class RegistryRemoval:
         self._session = session
         self._name = str(repository)
         self._path = repository.path
+        # By digest, for one that is deleted cannot be asked any more when another tag of it comes.
+        self._ours: dict[str, bool] = {}
 
     def remove(self, tags: t.Sequence[str], check: bool) -> Outcome:
         """Delete this collection's images under these tags.
 
-        :raises Refused: the registry cannot be asked.
+        :raises Refused: the registry cannot be asked what there is.
         """
         outcome = Outcome([], [])
         there = self._tags()
-        digests = {tag: self._registry.manifest(self._path, tag).digest for tag in there}
-        for tag in tags:
-            if tag not in digests:
-                continue
-            name = "%s:%s" % (self._name, tag)
+        wanted = [tag for tag in tags if tag in there]
+        digests = {tag: self._digest(tag) for tag in there} if wanted else {}
+        for tag in wanted:
             others = [other for other in there if digests[other] == digests[tag] and other not in tags]
-            if others:
-                outcome.left.append("%s: `%s` names the same image and would go with it" % (name, "`, `".join(others)))
-            elif not self._is_ours(tag):
-                outcome.left.append("%s: was not built by this collection" % name)
-            elif check or self._delete(digests[tag]):
-                outcome.removed.append("%s (%s)" % (name, digests[tag]))
-            else:
-                outcome.left.append("%s (%s): the registry allows no deletion" % (name, digests[tag]))
+            try:
+                self._take(tag, digests[tag], others, check, outcome)
+            except RegistryError as exc:
+                # What is gone already is told too.
+                outcome.left.append("%s:%s: %s" % (self._name, tag, exc.findings[0].what))
         return outcome
 
-    def _tags(self) -> list[str]:
-        answer = self._session.call(
-            "GET",
-            "%s/tags/list" % self._path,
-            "list the tags of %s" % self._name,
-            rights((self._path, "pull")),
-            expect=(200, 404),
-        )
-        return [str(tag) for tag in json.loads(answer.content).get("tags") or []] if answer.status == 200 else []
+    def _take(self, tag: str, digest: str | None, others: t.Sequence[str], check: bool, outcome: Outcome) -> None:
+        name = "%s:%s" % (self._name, tag)
+        if digest is None:
+            return
+        if digest and others:
+            outcome.left.append("%s: `%s` names the same image and would go with it" % (name, "`, `".join(others)))
+        elif not digest or not self._is_ours(digest):
+            outcome.left.append("%s: was not built by this collection" % name)
+        elif check or self._delete(digest):
+            outcome.removed.append("%s (%s)" % (name, digest))
+        else:
+            outcome.left.append("%s (%s): the registry allows no deletion" % (name, digest))
 
-    def _is_ours(self, tag: str) -> bool:
-        manifest = json.loads(self._registry.manifest(self._path, tag).body)
-        parts = [str(part.get("digest", "")) for part in manifest.get("manifests") or []]
+    def _tags(self) -> list[str]:
+        """Every tag; registries may give them a page at a time."""
+        tags: list[str] = []
+        query = ""
+        for _page in range(_MOST_PAGES):
+            answer = self._session.call(
+                "GET",
+                "%s/tags/list%s" % (self._path, "?" + query if query else ""),
+                "list the tags of %s" % self._name,
+                rights((self._path, "pull")),
+                expect=(200, 404),
+            )
+            if answer.status != 200:
+                return tags
+            listed = self._loaded(answer.content).get("tags") or []
+            tags += [str(tag) for tag in listed] if isinstance(listed, list) else []
+            # Of the address only what it asks for counts: the login goes to no other place.
+            following = _NEXT_PAGE.search(answer.headers.get("Link", ""))
+            query = urlsplit(following.group(1)).query if following else ""
+            if not query:
+                return tags
+        raise errors.error("server", "the list of tags of %s has no end" % self._name, self._session.host)
+
+    def _digest(self, tag: str) -> str | None:
+        """Digest of what a tag names; None where it names nothing any more, empty where it is no image of today."""
+        try:
+            return self._registry.manifest(self._path, tag).digest
+        except RegistryError as exc:
+            if exc.kind == "missing":
+                return None
+            if exc.findings[0].code == "manifest-unsupported":
+                return ""
+            raise
+
+    def _is_ours(self, digest: str) -> bool:
+        if digest not in self._ours:
+            self._ours[digest] = self._has_label(digest)
+        return self._ours[digest]
+
+    def _has_label(self, digest: str) -> bool:
+        manifest = self._loaded(self._registry.manifest(self._path, digest).body)
+        listed = manifest.get("manifests")
+        parts = [part.get("digest") for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
         if parts:
-            return any(self._is_ours(digest) for digest in parts if digest)
-        config = manifest.get("config") or {}
-        if not config.get("digest") or config.get("size", _LONGEST_CONFIG) >= _LONGEST_CONFIG:
+            return any(self._is_ours(part) for part in parts if is_digest(part))
+        config = manifest.get("config")
+        size = config.get("size") if isinstance(config, dict) else None
+        if not isinstance(config, dict) or not is_digest(config.get("digest")) or not isinstance(size, int):
             return False
-        with self._registry.open_blob(self._path, config["digest"], config["size"]) as blob:
-            image = json.loads(b"".join(iter(lambda: blob.read(65536), b"")))
-        return inputs_of.LABEL_INPUTS in ((image.get("config") or {}).get("Labels") or {})
+        if not 0 < size < _LONGEST_CONFIG:
+            return False
+        with self._registry.open_blob(self._path, config["digest"], size) as blob:
+            settings = self._loaded(b"".join(iter(lambda: blob.read(65536), b""))).get("config")
+        labels = settings.get("Labels") if isinstance(settings, dict) else None
+        return isinstance(labels, dict) and inputs_of.LABEL_INPUTS in labels
+
+    def _loaded(self, body: bytes) -> dict[str, t.Any]:
+        """A document of the registry's.
+
+        :raises RegistryError: it is none.
+        """
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise errors.error("server", "what it has of %s is no JSON object" % self._name, self._session.host)
+        return document
 
     def _delete(self, digest: str) -> bool:
         answer = self._session.call(
