@@ -13,6 +13,7 @@ import json
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._image_refs import is_digest
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
@@ -136,9 +137,13 @@ def check_manifest(name: str, manifest: Document) -> None:
     layers: t.Any = document.get("layers")
     whole = isinstance(config, dict) and isinstance(layers, list) and all(isinstance(one, dict) for one in layers)
     for one in ([config] + layers) if whole else []:
-        whole = whole and isinstance(one.get("digest"), str) and isinstance(one.get("size"), int)
+        # Both go into addresses, and by the digest what was read is kept for other images too.
+        size = one.get("size")
+        whole = whole and is_digest(one.get("digest")) and isinstance(size, int) and size >= 0
     if not whole:
-        raise Refused(broken(name, "its manifest names no configuration or no layers"))
+        raise Refused(
+            broken(name, "its manifest names no configuration or no layers, or one without a sha256 digest and a size")
+        )
     if config.get("mediaType") not in _CONFIG_OF.values():
         raise Refused(
             Finding(
@@ -164,7 +169,7 @@ def platforms_of(index: Json) -> dict[str, Json]:
     manifests = index.get("manifests")
     for descriptor in manifests if isinstance(manifests, list) else []:
         platform = descriptor.get("platform") if isinstance(descriptor, dict) else None
-        if not isinstance(platform, dict) or not isinstance(descriptor.get("digest"), str):
+        if not isinstance(platform, dict) or not is_digest(descriptor.get("digest")):
             continue
         parts = [platform.get("os"), platform.get("architecture"), platform.get("variant")]
         if platform.get("os") not in (None, "unknown"):

@@ -26,6 +26,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_index 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_stream import malformed
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_tree import Tree
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import (
+    ALL,
     OCI_INDEX,
     OCI_MANIFEST,
     Registry,
@@ -155,7 +156,7 @@ def choose(store: Store, name: Reference, document: Document, wanted: str) -> Do
 def _media_type(body: bytes) -> str:
     document = load(body, "a manifest that was kept")
     named = document.get("mediaType")
-    return str(named) if named else OCI_INDEX if "manifests" in document else OCI_MANIFEST
+    return str(named) if named in ALL else OCI_INDEX if "manifests" in document else OCI_MANIFEST
 
 
 def _no_platform(name: Reference, wanted: str, offered: t.Sequence[str]) -> Finding:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import typing as t
@@ -21,6 +22,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._findings imp
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_cache import Cache
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_image import platforms_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_store import Store
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import OCI_MANIFEST
 
 OLD = tar_of({"usr/bin/python3": "old", "etc/os-release": "ID=x"})
 NEW = tar_of({"usr/bin/python3": "new"})
@@ -92,6 +94,27 @@ def test_an_image_whose_parts_do_not_fit_is_refused(registry: FakeRegistry, stor
     for body in (b"{}", b"[]", b"no json", b'{"config": {}, "layers": [3]}'):
         with pytest.raises(Refused, match="is not whole"):
             store.image("base:1", artifact._replace(body=body))
+
+
+@pytest.mark.parametrize(
+    "part", [{"size": -1}, {"size": "9"}, {"digest": "sha256:../../../other/manifests/latest"}, {"digest": "latest"}]
+)
+def test_a_layer_that_cannot_be_proved_is_refused_before_anything_is_kept_of_it(
+    part: dict[str, t.Any], registry: FakeRegistry, store: Store
+) -> None:
+    document = registry.image(packed(OLD), diff_ids=[diff_id(OLD)])
+    manifest = json.loads(document.body)
+    manifest["layers"][0].update(part)
+    with pytest.raises(Refused, match="is not whole"):
+        store.image("base:1", document._replace(body=json.dumps(manifest).encode()))
+    assert not os.path.exists(store.cache.folder) or os.listdir(store.cache.folder) == []
+
+
+def test_a_kept_manifest_is_of_a_kind_that_can_be_built_on(registry: FakeRegistry, store: Store) -> None:
+    body = b'{"schemaVersion": 2, "mediaType": "application/vnd.example", "layers": []}'
+    store.cache.keep_document(registry.add(body), body)
+    document = store.document(registry.add(body))
+    assert document is not None and document.media_type == OCI_MANIFEST
 
 
 @pytest.mark.parametrize(
