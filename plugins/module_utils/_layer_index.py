@@ -27,6 +27,8 @@ _HOUSEKEEPING = ".wh..wh."
 # Together of all files of one layer; what is beyond is read when somebody asks for it.
 _MOST_CONTENTS = 24 * 1024 * 1024
 _LONGEST_ENTRIES = 48 * 1024 * 1024
+# What a short string costs that is held by itself.
+_ROOM_OF_A_WORD = 64
 
 
 class Entry:
@@ -205,11 +207,12 @@ def read_files(
         whiteout = member.name.rpartition("/")[2].startswith(_WHITEOUT)
         if member.kind != FILE or member.sparse or whiteout or not is_wanted(member.name):
             continue
-        if member.name.endswith(".so"):
-            found[member.name] = b""
-        elif member.size <= most:
-            found[member.name] = b"".join(archive.data())
-            most -= member.size
+        library = member.name.endswith(".so")
+        # Names count too, for there may be any number of them.
+        room = len(member.name) + _ROOM_OF_A_WORD + (0 if library else member.size)
+        if room <= most:
+            found[member.name] = b"" if library else b"".join(archive.data())
+            most -= room
 
 
 def _take(index: Index, archive: Archive, member: Member, parents: set[str], room: list[int]) -> None:
@@ -235,7 +238,7 @@ def _take(index: Index, archive: Archive, member: Member, parents: set[str], roo
             index.add(member.name, _entry(member))
         return
     index.add(member.name, _entry(member))
-    room[1] -= len(member.name) + len(member.link)
+    room[1] -= len(member.name) + len(member.link) + sum(len(key) + len(value) for key, value in member.xattrs.items())
     if member.kind == FILE and not member.sparse:
         _take_contents(index, archive, member, room)
 
@@ -263,6 +266,7 @@ def _take_contents(index: Index, archive: Archive, member: Member, room: list[in
     how, most = order
     if how == rules.PROBE:
         index.probes[member.name] = rules.probe(archive.data())
+        room[1] -= _ROOM_OF_A_WORD * len(index.probes[member.name])
         return
     size = min(most, member.size)
     if size > room[0]:

@@ -74,6 +74,7 @@ class Archive:
         self._left = self._pad = 0
         records = self._globals
         long_name = long_link = ""
+        extended = 0
         while True:
             header = self._take(BLOCK, at_end=True)
             if not header or header == _ZEROS:
@@ -82,9 +83,12 @@ class Archive:
             size = self._check(header)
             kind = header[156:157]
             if kind in b"xg" and kind:
+                extended += size
+                self._check_length(extended)
                 own = self._pax(self._meta(size, _LONGEST_PAX, "extended header"))
                 if kind == b"g":
                     self._globals = records = dict(self._globals, **own)
+                    self._check_length(sum(len(key) + len(value) for key, value in records.items()))
                 else:
                     records = dict(records, **own)
             elif kind == b"L":
@@ -100,6 +104,11 @@ class Archive:
             piece = self._some(self._left)
             self._left -= len(piece)
             yield piece
+
+    def _check_length(self, extended: int) -> None:
+        """Extended headers are held until their entry comes, the global ones to the end."""
+        if extended > _LONGEST_PAX:
+            raise malformed(self._layer, "has entries whose extended headers have %d bytes together" % extended)
 
     # --- an entry
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from layer_files import HARD, LINK, index_of, packed, tar_of
+from layer_files import HARD, LINK, elf, index_of, packed, tar_of
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _layer_index
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
-from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_index import read_index
+from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_index import read_files, read_index
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_stream import Limits
 
 PYTHON = {"usr/bin/": "", "usr/bin/python3": LINK + "python3.11", "usr/bin/python3.11": "#!/bin/sh\n"}
@@ -137,6 +138,82 @@ def test_a_size_beyond_all_measure_is_refused_before_it_is_read() -> None:
 @pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"K"])
 def test_huge_extended_headers_are_refused_before_they_are_read(kind: bytes) -> None:
     assert "bytes" in refusal(header("PaxHeaders/x", 1 << 30, kind))
+
+
+def extended(kind: bytes = b"x", **records: str) -> bytes:
+    """An extended header with these records."""
+    make = tarfile.TarInfo._create_pax_generic_header  # type: ignore[attr-defined]
+    return bytes(make({key.replace("_", "."): value for key, value in records.items()}, kind, "utf-8"))
+
+
+MANY = "v" * 900_000
+
+
+@pytest.mark.parametrize("kind", [b"x", b"g"])
+def test_extended_headers_that_pile_up_are_refused(kind: bytes) -> None:
+    pile = (extended(kind, **{"k%d" % number: MANY}) for number in range(60))
+    between = b"" if kind == b"x" else header("f", kind=b"5")
+    words, peak = refusal_of(piece + between for piece in pile)
+    assert "extended headers have" in words
+    assert peak < 10e6
+
+
+@pytest.mark.parametrize("kind", [b"x", b"g"])
+def test_attributes_of_files_count_for_the_room_that_an_index_has(kind: bytes) -> None:
+    first = extended(b"g", SCHILY_xattr_user="v" * 500_000) if kind == b"g" else b""
+    own = extended(b"x", SCHILY_xattr_user="v" * 500_000) if kind == b"x" else b""
+    words, peak = refusal_of([first, *(own + header("f%d" % number, kind=b"5") for number in range(1000))])
+    assert "more folders, links and whiteouts than any image" in words
+    assert peak < 100e6
+
+
+def test_words_of_programs_count_for_the_room_that_an_index_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_layer_index, "_LONGEST_ENTRIES", 1 << 20)
+    program = elf() + b"".join(b"\0003.%d.%d\0" % (number // 8, number % 8) for number in range(64))
+    program += bytes(-len(program) % 512)
+    pile = (header("%d/bin/python3" % number, len(program)) + program for number in range(1000))
+    words, peak = refusal_of(pile)
+    assert "more folders, links and whiteouts than any image" in words
+    assert peak < 10e6
+
+
+def test_files_that_are_asked_for_are_no_more_than_fit() -> None:
+    names = {"opt/x/%05d.%s" % (number, "py" if number % 2 else "so"): "" for number in range(1000)}
+    found = read_files(io.BytesIO(tar_of(names)), "sha256:test", lambda name: True, most=8000)
+    assert 50 < len(found) < 200
+
+
+def refusal_of(pieces: t.Iterable[bytes]) -> tuple[str, int]:
+    """Why a layer is refused, and the most memory that it took on the way."""
+    reader = io.BufferedReader(Pieces(pieces))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused) as caught:
+            read_index(reader, "sha256:test")
+        return str(caught.value), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+class Pieces(io.RawIOBase):
+    """A stream that is made while it is read."""
+
+    def __init__(self, pieces: t.Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: t.Any) -> int:
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = piece
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
 
 
 def test_garbled_extended_headers_are_refused() -> None:
