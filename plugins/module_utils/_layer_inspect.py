@@ -92,7 +92,9 @@ def _imports(facts: Facts, modules: list[str]) -> Json:
         for path, data in found.items():
             if path.startswith(posixpath.join(real, top) + "/"):
                 name = path[len(real) + 1 :]
-                sources.add(name, lambda data=data: data)  # type: ignore[misc]
+                # Larger ones are there, and that is all that is said of them.
+                text = data if len(data) <= patch.LARGEST_PARSED else b""
+                sources.add(name, lambda text=text: text)  # type: ignore[misc]
                 places[name] = posixpath.join(site, name)
     return {module: _proof(facts, sources, places, module) for module in modules}
 

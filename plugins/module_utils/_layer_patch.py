@@ -22,6 +22,9 @@ Json = t.Dict[str, t.Any]
 
 _SOURCES = ("version.py", "distributed/run.py", "distributed/rendezvous.py")
 _CODE = "distributed/__pycache__"
+_LONGEST_NAME = 255
+#: A syntax tree takes up to a thousand times the room of its source; torch's largest file here has 40 KB.
+LARGEST_PARSED = 256 * 1024
 
 
 class Torch:
@@ -108,20 +111,29 @@ class _Copy:
 
     def __enter__(self) -> _Copy:
         self._place = os.path.realpath(tempfile.mkdtemp(prefix="mindcluster-torch-"))
+        try:
+            self._fill()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _fill(self) -> None:
         os.makedirs(os.path.join(self.folder, "distributed", "__pycache__"))
         for name in _SOURCES:
             data = self._tree.content(posixpath.join(self._torch, name))
+            if data is not None and len(data) > LARGEST_PARSED:
+                raise Refused(_too_large(posixpath.join(self._torch, name), len(data)))
             if data is not None:
                 self._before[name] = data
                 self._write("torch/" + name, data)
             elif self._tree.is_file(posixpath.join(self._torch, name + "c")):
                 self._write("torch/" + name + "c", b"")
         for name in self._tree.children(posixpath.join(self._torch, _CODE)):
-            if name.endswith(".pyc") and name.startswith(("run.", "rendezvous.")) and "/" not in name:
+            if name.endswith(".pyc") and name.startswith(("run.", "rendezvous.")) and _is_name(name):
                 data = self._tree.content(posixpath.join(self._torch, _CODE, name)) or b""
                 self._write("torch/%s/%s" % (_CODE, name), data)
         self._copy_records()
-        return self
 
     def __exit__(self, *dummy: t.Any) -> None:
         shutil.rmtree(self._place, ignore_errors=True)
@@ -131,7 +143,7 @@ class _Copy:
         for name in self._tree.children(beside):
             if not name.startswith(("torch-", "torch.")) or not name.endswith((".dist-info", ".egg-info")):
                 continue
-            if "/" in name or name in (".", ".."):
+            if not _is_name(name):
                 continue
             for inner in ("METADATA", "PKG-INFO", ""):
                 data = self._tree.content(
@@ -165,3 +177,18 @@ class _Copy:
         if isinstance(value, list):
             return [self.renamed(one) for one in value]
         return value
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file system takes it as the name of a file; an archive may have others."""
+    return "/" not in name and len(os.fsencode(name)) <= _LONGEST_NAME
+
+
+def _too_large(path: str, size: int) -> Finding:
+    return Finding(
+        "torch-file-too-large",
+        "`%s` of the base image has %d bytes" % (path, size),
+        "No release of torch has such a file, and reading its syntax could take all memory",
+        "Take a base image with a torch that nobody has changed",
+        "training_image_base",
+    )

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import hashlib
 import io
@@ -26,7 +27,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_distri
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_imports import Sources
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_pack import InWheel
 from ansible_collections.mindcluster.recovery.plugins.module_utils._layer_python import Interpreter
-from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import installable_name
+from ansible_collections.mindcluster.recovery.plugins.module_utils._wheels import UNREADABLE, installable_name
 
 INSTALLER_IMPORT_ERROR: str | None
 _Destination: t.Any = object
@@ -127,14 +128,17 @@ def install_wheel(changes: Changes, python: Interpreter, installed: Distribution
             archive.filename = installable_name(wheel)
             destination = _Layer(changes, python, distribution, wheel["path"])
             install(_Source(archive), destination, {"INSTALLER": INSTALLER_NAME, "REQUESTED": b""})
-    except (zipfile.BadZipFile, ValueError, KeyError, OSError, AssertionError, EOFError) as exc:
+    except (*UNREADABLE, AssertionError) as exc:
         raise Refused(_not_installable(wheel["filename"], exc)) from exc
     return old.version if old else None
 
 
 def sources_of(wheel: Json, sources: Sources) -> None:
-    """Tell a scan of imports what a wheel brings."""
-    with zipfile.ZipFile(wheel["path"]) as archive:
+    """Tell a scan of imports what a wheel brings.
+
+    :raises Refused: it cannot be read; a source that cannot says so when the scan comes to it.
+    """
+    with _opened(wheel) as archive:
         for item in archive.infolist():
             name = item.filename
             root, dummy, rest = name.partition("/")
@@ -146,15 +150,24 @@ def sources_of(wheel: Json, sources: Sources) -> None:
                 if name.endswith(".so"):
                     sources.add(name, bytes)
                 continue
-            sources.add(name, _reader(wheel["path"], item.filename))
+            sources.add(name, _reader(wheel, item.filename))
 
 
-def _reader(path: str, member: str) -> t.Callable[[], bytes]:
+def _reader(wheel: Json, member: str) -> t.Callable[[], bytes]:
     def read() -> bytes:
-        with zipfile.ZipFile(path) as archive:
+        with _opened(wheel) as archive:
             return archive.read(member)
 
     return read
+
+
+@contextlib.contextmanager
+def _opened(wheel: Json) -> t.Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(wheel["path"]) as archive:
+            yield archive
+    except UNREADABLE as exc:
+        raise Refused(_not_installable(wheel["filename"], exc)) from exc
 
 
 def _uninstall(changes: Changes, python: Interpreter, installed: Distributions, name: str) -> None:

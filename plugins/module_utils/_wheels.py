@@ -18,6 +18,7 @@ import os
 import re
 import typing as t
 import zipfile
+import zlib
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 
@@ -26,6 +27,8 @@ _NAME = re.compile(r"\A[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?\Z")
 _TAG = re.compile(r"\A[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*\Z")
 _MANYLINUX = re.compile(r"\A(manylinux|musllinux)_(\d+)_(\d+)_(.+)\Z")
 _PYTHON_TAG = re.compile(r"\A(py|cp|pp)(\d)(\d*)\Z")
+#: What reading a wheel raises that is damaged, locked, or packed in a way that this Python does not know.
+UNREADABLE = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError, RuntimeError)
 # PEP 600 keeps these three as other names of a glibc version.
 _LEGACY_MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 
@@ -137,7 +140,7 @@ def read_wheel(path: str) -> dict[str, t.Any]:
             info = _dist_info(names)
             metadata = _headers(archive, info + "/METADATA")
             wheel = _headers(archive, info + "/WHEEL")
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError) as exc:
+    except UNREADABLE as exc:
         raise Refused(_not_a_wheel(filename, str(exc.args[0] if exc.args else exc))) from exc
     return {
         "filename": filename,

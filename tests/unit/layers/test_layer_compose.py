@@ -12,7 +12,9 @@ import io
 import json
 import sys
 import tarfile
+import tempfile
 import typing as t
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -243,6 +245,41 @@ def test_a_renamed_wheel_is_a_warning(bench: Bench) -> None:
 def test_a_wheel_that_writes_elsewhere_is_refused(bench: Bench, name: str) -> None:
     bench.wheel("mindx_elastic", {**ELASTIC, name: ""})
     assert bench.refusal() == ["wheel-unreadable"]
+
+
+@pytest.mark.parametrize("name", ["mindx_elastic/api.py", "mindx_elastic/data.txt"])
+@pytest.mark.parametrize("part", ["bytes", "method", "lock"])
+def test_a_wheel_that_is_damaged_inside_is_refused(bench: Bench, name: str, part: str) -> None:
+    bench.wheel("mindx_elastic", {**ELASTIC, "mindx_elastic/data.txt": "some text"})
+    path = Path(bench.wheels["mindx_elastic"]["path"])
+    damaged = io.BytesIO(path.read_bytes())
+    with zipfile.ZipFile(damaged) as archive:
+        item, central = archive.getinfo(name), archive.start_dir
+    data = bytearray(damaged.getvalue())
+    entry = data.rindex(name.encode()) - 46
+    if part == "bytes":
+        begin = item.header_offset + 30 + len(name)
+        data[begin : begin + item.compress_size] = b"\xff" * item.compress_size
+    for local, place in ((item.header_offset, 6), (entry, 8)) if part != "bytes" else ():
+        place += 0 if part == "lock" else 2
+        data[local + place] = 1 if part == "lock" else 93
+    assert central <= entry
+    path.write_bytes(data)
+    assert bench.refusal() == ["wheel-unreadable"]
+
+
+def test_a_torch_whose_syntax_would_take_all_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    assert Bench(tmp_path, {**BASE, TORCH + "version.py": "a=1\n" * (1 << 20)}).refusal() == ["torch-file-too-large"]
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_names_that_no_file_system_takes_are_passed_over(tmp_path: Path) -> None:
+    odd = {TORCH + "distributed/__pycache__/run.%s.pyc" % ("x" * 300): "x"}
+    odd["usr/lib/python3/dist-packages/torch-%s.egg-info" % ("x" * 300)] = "Name: torch\nVersion: 2.6.0\n"
+    bench = Bench(tmp_path, {**BASE, **odd})
+    assert TORCH + "distributed/run.py" in bench.members(bench.compose())
 
 
 def test_another_torch_than_planned_is_refused(bench: Bench) -> None:
