@@ -215,7 +215,7 @@ def _parsed(body: bytes, host: str) -> _Token:
         value = document.get("token") or document.get("access_token")
         life = float(document.get("expires_in") or _SHORTEST_LIFE)
         legal = isinstance(value, str) and re.match(r"\A[\x21-\x7e]+\Z", value) is not None
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         legal = False
     if not legal:
         raise errors.error("server", "the token server %s gave no token" % host, host)

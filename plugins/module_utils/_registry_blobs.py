@@ -14,7 +14,7 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _registry_errors as errors
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_auth import rights
-from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_http import Answer
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_http import Answer, number_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_session import Session
 
 PIECE = 1 << 20
@@ -124,13 +124,14 @@ class BlobReader:
 
     def _go_to_position(self, answer: Answer) -> None:
         """Check that the answer is this blob's, and read away what is known of it already."""
-        begin, total = 0, answer.headers.get("Content-Length", "")
+        begin, stated = 0, answer.headers.get("Content-Length", "")
         if answer.status == 206:
-            match = re.match(r"bytes (\d+)-\d+/(\d+|\*)\Z", answer.headers.get("Content-Range", ""))
+            match = re.match(r"bytes (\d{1,18})-\d+/(\d+|\*)\Z", answer.headers.get("Content-Range", ""))
             if match is None or int(match.group(1)) != self.position:
                 raise self._error("server", "the registry sent another part than the one after %d of %d bytes")
-            begin, total = self.position, match.group(2)
-        if total.isdigit() and int(total) != self._size:
+            begin, stated = self.position, match.group(2)
+        total = number_of(stated)
+        if total is not None and total != self._size:
             raise self._error("digest", "the registry has %s bytes of it where %%d of %%d are read" % total)
         while begin < self.position:
             data = answer.read(min(PIECE, self.position - begin))

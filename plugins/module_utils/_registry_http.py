@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import http.cookiejar
+import re
 import socket
 import ssl
 import threading
@@ -112,8 +113,8 @@ class Answer:
                     why="A registry that does so is broken or means harm",
                 )
             parts.append(part)
-        promised = self.headers.get("Content-Length", "")
-        if promised.isdigit() and int(promised) > total and self._has_body:
+        promised = number_of(self.headers.get("Content-Length", ""))
+        if promised is not None and promised > total and self._has_body:
             self.close()
             raise errors.error("network", "the answer of %s ended early" % self._host, self._host, passing=True)
         self.content = b"".join(parts)
@@ -218,6 +219,11 @@ def _system_context() -> ssl.SSLContext:
 
 def _as_it_is(request: t.Any) -> t.Any:
     return request
+
+
+def number_of(text: str) -> int | None:
+    """A count in a header; None where it is none, or longer than any."""
+    return int(text) if re.match(r"\A[0-9]{1,18}\Z", text) else None
 
 
 def host_of(url: str) -> str:

@@ -17,7 +17,11 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _registry_errors as errors
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_auth import rights
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_blobs import PIECE
-from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_http import TIMEOUT_COMMIT, Answer
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_http import (
+    TIMEOUT_COMMIT,
+    Answer,
+    number_of,
+)
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_session import Session
 
 #: Up to here a blob goes in the request that ends the upload.
@@ -139,9 +143,9 @@ class Upload:
         answer = self._call("POST", "%s/blobs/uploads/" % self._repository, body=b"", expect=(202,))
         self._sent = 0
         self._resumed = False
-        least = answer.headers.get("OCI-Chunk-Min-Length", "")
-        if self._longest_part < self._size and least.isdigit():
-            self._longest_part = max(self._longest_part, int(least))
+        least = number_of(answer.headers.get("OCI-Chunk-Min-Length", ""))
+        if self._longest_part < self._size and least is not None:
+            self._longest_part = max(self._longest_part, least)
         self._location = self._session.location(answer)
 
     def _recover(self, exc: errors.RegistryError, failures: int) -> bool:
@@ -184,7 +188,7 @@ class Upload:
         """Take the next address and the size so far from an answer."""
         if answer.headers.get("Location"):
             self._location = self._session.location(answer)
-        match = re.match(r"(?:bytes=)?0-(\d+)\Z", answer.headers.get("Range", ""))
+        match = re.match(r"(?:bytes=)?0-(\d{1,18})\Z", answer.headers.get("Range", ""))
         if match is not None:
             # Registries say 0-0 both for one byte and for none.
             self._sent = int(match.group(1)) + 1 if int(match.group(1)) else 0

@@ -157,6 +157,7 @@ def test_identity_token_goes_in_a_form() -> None:
         b'{"token": "a\\r\\nX: y"}',
         b"[" * 100000,
         b'{"token": "a", "expires_in": "x"}',
+        b'{"token": "a", "expires_in": 1' + b"0" * 400 + b"}",
     ],
 )
 def test_answers_without_a_token(answer: bytes) -> None:

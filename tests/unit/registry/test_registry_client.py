@@ -18,6 +18,7 @@ from registry_fake_server import Asked, FakeServer, Reply
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _registry_client as client
 from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_client import Registry, RegistryError
+from ansible_collections.mindcluster.recovery.plugins.module_utils._registry_http import number_of
 
 Serve = t.Callable[[t.Callable[[Asked], Reply]], FakeServer]
 
@@ -142,6 +143,21 @@ def test_a_wait_of_hours_is_told_at_once(serve: Serve, pauses: list[tuple[int, s
     with pytest.raises(RegistryError, match="asks to wait 21600 s") as refused:
         registry(server).manifest("team/base", "latest")
     assert (refused.value.kind, pauses) == ("throttled", [])
+
+
+@pytest.mark.parametrize("asked", ["inf", "nan", "1e999", "Fri, 31 Dec 99999 23:59:59 GMT"])
+def test_a_wait_of_no_length_is_none(serve: Serve, asked: str) -> None:
+    server = serve(lambda _request: Reply(429, {"Retry-After": asked}))
+    with pytest.raises(RegistryError, match=r"HTTP 429.(?! asks)") as refused:
+        registry(server, retries=1).manifest("team/base", "latest")
+    assert (refused.value.kind, len(server.asked)) == ("throttled", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("12", 12), ("0", 0), ("", None), ("-1", None), ("\u00b2", None), ("9" * 5000, None)]
+)
+def test_a_count_in_a_header_is_a_number_or_none(text: str, number: int | None) -> None:
+    assert number_of(text) == number
 
 
 def test_broken_connections_are_tried_again(serve: Serve) -> None:
