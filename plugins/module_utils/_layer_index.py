@@ -218,11 +218,7 @@ def read_files(
 def _take(index: Index, archive: Archive, member: Member, parents: set[str], room: list[int]) -> None:
     folder, dummy, base = member.name.rpartition("/")
     if base.startswith(_WHITEOUT):
-        if base == _OPAQUE:
-            index.opaque.add(folder)
-        elif not base.startswith(_HOUSEKEEPING):
-            hidden = base[len(_WHITEOUT) :]
-            index.whiteouts.add("%s/%s" % (folder, hidden) if folder else hidden)
+        _take_whiteout(index, archive, folder, base)
         room[1] -= len(member.name)
         return
     if folder not in parents:
@@ -241,6 +237,16 @@ def _take(index: Index, archive: Archive, member: Member, parents: set[str], roo
     room[1] -= len(member.name) + len(member.link) + sum(len(key) + len(value) for key, value in member.xattrs.items())
     if member.kind == FILE and not member.sparse:
         _take_contents(index, archive, member, room)
+
+
+def _take_whiteout(index: Index, archive: Archive, folder: str, base: str) -> None:
+    if base == _OPAQUE:
+        index.opaque.add(folder)
+    elif not base.startswith(_HOUSEKEEPING):
+        hidden = base[len(_WHITEOUT) :]
+        if hidden in ("", ".", ".."):
+            raise malformed(archive.layer, "has a whiteout that names no file: %s/%s" % (folder[:200], base))
+        index.whiteouts.add("%s/%s" % (folder, hidden) if folder else hidden)
 
 
 def _entry(member: Member) -> Entry:

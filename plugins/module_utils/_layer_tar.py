@@ -57,7 +57,7 @@ class Archive:
 
     def __init__(self, pieces: t.Iterator[bytes], layer: str, limits: Limits) -> None:
         self._pieces = pieces
-        self._layer = layer
+        self.layer = layer
         self._limits = limits
         self._piece = b""
         self._at = 0
@@ -108,7 +108,7 @@ class Archive:
     def _check_length(self, extended: int) -> None:
         """Extended headers are held until their entry comes, the global ones to the end."""
         if extended > _LONGEST_PAX:
-            raise malformed(self._layer, "has entries whose extended headers have %d bytes together" % extended)
+            raise malformed(self.layer, "has entries whose extended headers have %d bytes together" % extended)
 
     # --- an entry
 
@@ -127,7 +127,7 @@ class Archive:
             name, link, size = self._apply(member, records, name, link, size)
         member.kind = _KINDS.get(kind, "")
         if member.kind == "":
-            raise malformed(self._layer, "has an entry of the unknown kind %r" % kind.decode("latin-1"))
+            raise malformed(self.layer, "has an entry of the unknown kind %r" % kind.decode("latin-1"))
         if kind in b"\x000" and name.endswith("/"):
             member.kind = FOLDER
         if kind == b"S":
@@ -136,10 +136,10 @@ class Archive:
         member.name = self._inside(name)
         member.link = self._inside(link) if member.kind == HARDLINK else link
         if len(member.link) > _LONGEST_NAME:
-            raise malformed(self._layer, "has a link target of %d bytes" % len(member.link))
+            raise malformed(self.layer, "has a link target of %d bytes" % len(member.link))
         if member.kind == FILE:
             if not 0 <= size <= _LARGEST_FILE:
-                raise malformed(self._layer, "has an entry of %d bytes (%s)" % (size, member.name[:200]))
+                raise malformed(self.layer, "has an entry of %d bytes (%s)" % (size, member.name[:200]))
             member.size = self._left = size
             self._pad = -size % BLOCK
         return member
@@ -151,7 +151,7 @@ class Archive:
             member.mtime = int(float(records.get("mtime", member.mtime)))
             size = int(records.get("size", size))
         except (ValueError, OverflowError) as exc:
-            raise malformed(self._layer, "has a number in an extended header that is none: %s" % exc) from exc
+            raise malformed(self.layer, "has a number in an extended header that is none: %s" % exc) from exc
         member.sparse = any(key.startswith("GNU.sparse.") for key in records)
         member.xattrs = {key[len(_XATTR) :]: value for key, value in records.items() if key.startswith(_XATTR)}
         return records.get("GNU.sparse.name", records.get("path", name)), records.get("linkpath", link), size
@@ -159,16 +159,16 @@ class Archive:
     def _inside(self, name: str) -> str:
         """A name as a path below the image's root."""
         if len(name) > _LONGEST_NAME:
-            raise malformed(self._layer, "has a name of %d bytes" % len(name))
+            raise malformed(self.layer, "has a name of %d bytes" % len(name))
         if "\0" in name:
-            raise malformed(self._layer, "has a name with a zero byte in it")
+            raise malformed(self.layer, "has a name with a zero byte in it")
         if name.startswith("./"):
             name = name[2:]
         if "//" not in name and "./" not in name and not name.startswith("/") and not name.endswith(("/", "/.", "..")):
             return name if name != "." else ""
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if ".." in parts:
-            raise malformed(self._layer, "has an entry that leads out of the image: %s" % name[:200])
+            raise malformed(self.layer, "has an entry that leads out of the image: %s" % name[:200])
         return "/".join(parts)
 
     # --- headers
@@ -179,7 +179,7 @@ class Archive:
         # The checksum's own eight bytes count as blanks.
         found = sum(header) - sum(header[148:156]) + 256
         if stated != found:
-            raise malformed(self._layer, "is no tar archive: a header's checksum is wrong")
+            raise malformed(self.layer, "is no tar archive: a header's checksum is wrong")
         return self._number(header[124:136])
 
     def _number(self, field: bytes) -> int:
@@ -198,11 +198,11 @@ class Archive:
         try:
             return int(text, 8) if text else 0
         except ValueError:
-            raise malformed(self._layer, "is no tar archive: %r is no octal number" % text[:20]) from None
+            raise malformed(self.layer, "is no tar archive: %r is no octal number" % text[:20]) from None
 
     def _meta(self, size: int, limit: int, what: str) -> bytes:
         if not 0 <= size <= limit:
-            raise malformed(self._layer, "has an entry whose %s has %d bytes" % (what, size))
+            raise malformed(self.layer, "has an entry whose %s has %d bytes" % (what, size))
         data = self._take(size)
         self._skip(-size % BLOCK)
         return data
@@ -217,7 +217,7 @@ class Archive:
             record = data[space + 1 : at + length]
             key, equals, value = record.partition(b"=")
             if not equals or not record.endswith(b"\n") or at + length > len(data):
-                raise malformed(self._layer, "has an extended header that is cut off or garbled")
+                raise malformed(self.layer, "has an extended header that is cut off or garbled")
             # Values of extended attributes are bytes, not text.
             records[_text(key)] = _text(value[:-1])
             at += length
@@ -235,7 +235,7 @@ class Archive:
         for piece in self._pieces:
             behind += len(piece)
             if behind > self._limits.padding:
-                raise malformed(self._layer, "goes on for more than %d bytes after its end" % self._limits.padding)
+                raise malformed(self.layer, "goes on for more than %d bytes after its end" % self._limits.padding)
 
     # --- bytes
 
@@ -243,7 +243,7 @@ class Archive:
         if self._at >= len(self._piece):
             self._piece, self._at = next(self._pieces, b""), 0
             if not self._piece:
-                raise malformed(self._layer, "is cut off in the middle of an entry")
+                raise malformed(self.layer, "is cut off in the middle of an entry")
         if self._at == 0 and len(self._piece) <= most:
             piece, self._piece = self._piece, b""
             return piece
@@ -276,7 +276,7 @@ class Archive:
             size -= here
             self._piece, self._at = next(self._pieces, b""), 0
             if not self._piece:
-                raise malformed(self._layer, "is cut off in the middle of an entry")
+                raise malformed(self.layer, "is cut off in the middle of an entry")
 
 
 def _text(data: bytes) -> str:

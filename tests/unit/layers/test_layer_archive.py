@@ -225,6 +225,11 @@ def test_garbled_extended_headers_are_refused() -> None:
     assert "number in an extended header" in refusal(data + header("y") + bytes(1024))
 
 
+@pytest.mark.parametrize("name", ["usr/.wh.", "usr/.wh..", "usr/.wh...", ".wh.."])
+def test_whiteouts_of_the_folder_itself_or_the_one_before_are_refused(name: str) -> None:
+    assert "whiteout that names no file" in refusal(tar_of({name: ""}))
+
+
 def test_more_whiteouts_than_any_image_has_are_refused() -> None:
     layer = tar_of({f"var/.wh.file{number}": "" for number in range(3000)})
     assert len(index_of(layer).whiteouts) == 3000
