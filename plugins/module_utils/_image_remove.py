@@ -154,7 +154,9 @@ class RegistryRemoval:
     def _has_label(self, digest: str) -> bool:
         manifest = self._loaded(self._registry.manifest(self._path, digest).body)
         listed = manifest.get("manifests")
-        parts = [part.get("digest") for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+        parts = (
+            [str(part.get("digest")) for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+        )
         if parts:
             return any(self._is_ours(part) for part in parts if is_digest(part))
         config = manifest.get("config")
