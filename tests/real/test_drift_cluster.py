@@ -9,6 +9,8 @@ python3 tests/sandbox/sandbox.py run --with kube -- .venv/bin/python -m pytest t
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -22,6 +24,7 @@ from kubernetes import client, config
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DEMO = CHECKOUT / "examples" / "demo"
+JOB = ("mindxdl.gitee.com", "v1", "default", "ascendjobs", "llama2-pretrain")
 
 
 class Site:
@@ -41,6 +44,7 @@ class Site:
         place.write_text("---\n" + yaml.safe_dump(settings), encoding="utf-8")
         inventory = self.run("ansible-inventory", "-i", "inventory", "--list").stdout
         self.run(sys.executable, str(DEMO / "register_nodes.py"), given=inventory)
+        self.hosts = set(json.loads(inventory)["_meta"]["hostvars"])
 
     def run(self, *command: str, given: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -51,13 +55,26 @@ class Site:
         books = ["mindcluster.recovery." + name for name in names]
         return self.run("ansible-playbook", "-i", "inventory", *books)
 
+    def remove(self) -> None:
+        """Leave the cluster as it was: other tests have Nodes of the same names."""
+        for name in self.hosts & {node.metadata.name for node in client.CoreV1Api().list_node().items}:
+            client.CoreV1Api().delete_node(name)
+        with contextlib.suppress(client.ApiException):  # the test did not come to the job
+            client.CustomObjectsApi().delete_namespaced_custom_object(*JOB)
+        for kind in ("recovery-history", "reset-config"):
+            with contextlib.suppress(client.ApiException):
+                client.CoreV1Api().delete_namespaced_config_map("%s-%s" % (kind, JOB[-1]), JOB[2])
+
 
 @pytest.fixture
-def site(tmp_path: Path, need: t.Callable[[str], str]) -> Site:
-    return Site(tmp_path / "site", need("KUBECONFIG"))
+def site(tmp_path: Path, need: t.Callable[[str], str]) -> t.Iterator[Site]:
+    config.load_kube_config(need("KUBECONFIG"))
+    made = Site(tmp_path / "site", need("KUBECONFIG"))
+    yield made
+    made.remove()
 
 
-def test_drift_is_what_a_delivery_would_change(site: Site, need: t.Callable[[str], str]) -> None:
+def test_drift_is_what_a_delivery_would_change(site: Site) -> None:
     before = site.play("drift")
     assert before.returncode != 0
     assert "18 of 18 Nodes would be labelled" in before.stdout, before.stdout[-2000:] + before.stderr[-1000:]
@@ -65,15 +82,13 @@ def test_drift_is_what_a_delivery_would_change(site: Site, need: t.Callable[[str
     assert delivered.returncode == 0, delivered.stdout[-2000:] + delivered.stderr[-1000:]
     same = site.play("drift")
     assert same.returncode == 0, same.stdout[-2000:] + same.stderr[-1000:]
-    config.load_kube_config(need("KUBECONFIG"))
     client.CoreV1Api().patch_node("worker-03", {"metadata": {"labels": {"accelerator-type": "module"}}})
-    jobs = ("mindxdl.gitee.com", "v1", "default", "ascendjobs", "llama2-pretrain")
     by_hand = {"metadata": {"labels": {"fault-scheduling": "force"}}}
-    client.CustomObjectsApi().patch_namespaced_custom_object(*jobs, by_hand)
+    client.CustomObjectsApi().patch_namespaced_custom_object(*JOB, by_hand)
     after = site.play("drift")
     assert after.returncode != 0
     assert "1 of 18 Nodes would be labelled" in after.stdout, after.stdout[-2000:] + after.stderr[-1000:]
     assert "AscendJob default/llama2-pretrain: would be" in after.stdout
     # Looking changes nothing: the job is still the one that was changed by hand.
-    stored = client.CustomObjectsApi().get_namespaced_custom_object(*jobs)
+    stored = client.CustomObjectsApi().get_namespaced_custom_object(*JOB)
     assert stored["metadata"]["labels"]["fault-scheduling"] == "force"
