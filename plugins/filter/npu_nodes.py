@@ -16,7 +16,7 @@ description:
   - Makes the list for the option O(mindcluster.recovery.node_labels#module:nodes) out of the groups C(npu_master) and
     C(npu_worker).
   - Of each host it reads the variables C(npu_node_name), C(npu_node_product), C(npu_node_arch) and
-    C(npu_node_extra_labels) and no other, so that the time is linear in the number of hosts.
+    C(npu_node_extra_labels) and of the others the names alone, so that the time is linear in the number of hosts.
 positional: _input, hostvars
 options:
   _input:
@@ -70,7 +70,8 @@ RETURN = r"""
 _value:
   description:
     - A mapping with C(nodes), the list for the module; C(errors), every mistake with code, what, where, why and remedy;
-      and C(message), the mistakes as one text. Where there are errors, C(nodes) is empty.
+      C(message), the mistakes as one text; and C(unread), of each host that has some the list of its variables that
+      look like one of the roles' and that none of them reads. Where there are errors, C(nodes) is empty.
   type: dict
 """
 
@@ -86,6 +87,7 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._npu_nodes im
     node_requests,
     read_host,
 )
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._variables import unread
 
 _PER_PLAY = ("npu_node_product", "npu_node_arch", "npu_node_extra_labels")
 
@@ -109,10 +111,12 @@ def npu_nodes(
     defaults = Defaults(product or None, arch or None)
     names = list(dict.fromkeys(name for hosts in chosen.values() for name in hosts))
     hosts = {name: read_host(name, hostvars[name], defaults, override) for name in names}
+    misspelt = {name: unread(hostvars[name]) for name in names}
+    result: dict[str, t.Any] = {"unread": {name: found for name, found in misspelt.items() if found}}
     try:
-        return {"nodes": node_requests(chosen, hosts, release, find_product), "errors": [], "message": ""}
+        return {**result, "nodes": node_requests(chosen, hosts, release, find_product), "errors": [], "message": ""}
     except Refused as exc:
-        return {"nodes": [], "errors": exc.as_dicts(), "message": str(exc)}
+        return {**result, "nodes": [], "errors": exc.as_dicts(), "message": str(exc)}
 
 
 def _set_in_play(play_vars: abc.Mapping[str, t.Any], hostvars: t.Any, current_host: str | None) -> dict[str, t.Any]:

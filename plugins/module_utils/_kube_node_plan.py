@@ -81,7 +81,9 @@ def change_of(request: NodeRequest, state: NodeState, prune: bool) -> NodeChange
     :param prune: also remove the keys that this collection owns and that are no longer wanted.
     """
     present = state.labels
-    after: dict[str, str | None] = {key: value for key, value in request.labels.items() if present.get(key) != value}
+    after: dict[str, str | None] = {}
+    if not request.labels.items() <= present.items():
+        after.update((key, value) for key, value in request.labels.items() if present.get(key) != value)
     if prune:
         after.update((key, None) for key in surplus_keys(request, state))
     if not after:
@@ -95,7 +97,7 @@ def surplus_keys(request: NodeRequest, state: NodeState) -> list[str]:
     A request for no label at all takes back whatever this collection has set. Where labels are asked for, one that the
     device plugin maintains from some release on stays: it may be the plugin's by now, with the value that we have set.
     """
-    if not state.owned:
+    if state.owned <= request.labels.keys():
         return []
     surplus = [key for key in state.owned if key in state.labels and key not in request.labels]
     if request.labels:

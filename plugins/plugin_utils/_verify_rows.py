@@ -46,8 +46,14 @@ def _patch_row(patch: Result, wrong: bool) -> Row:
 
 
 def image_rows(result: Result, check: bool = False) -> list[Row]:
-    """Rows for what M(mindcluster.recovery.training_image_info) returned."""
-    if result.get("failed"):
+    """Rows for what M(mindcluster.recovery.training_image_info) returned, in a loop over platforms or by itself."""
+    platform = " (%s)" % result["item"] if result.get("item") else ""
+    return [{**row, "piece": row["piece"] + platform} for row in _image_rows(result, check)]
+
+
+def _image_rows(result: Result, check: bool) -> list[Row]:
+    # The task lets the playbook go on, so that `failed` is no longer there.
+    if result.get("failed") or ("msg" in result and "patches" not in result):
         if not check:
             return _failed("image", result)
         return [_row("image", PENDING, "not in the registry yet: %s" % result.get("msg", "no message"))]

@@ -33,6 +33,17 @@ LOOK = """
     - ansible.builtin.copy: {content: "{{ seen }}", dest: "{{ answer }}", mode: "0600"}
 """
 
+VERIFY = """
+- hosts: localhost
+  connection: local
+  gather_facts: false
+  vars:
+    ansible_python_interpreter: "{{ ansible_playbook_python }}"
+  tasks:
+    - ansible.builtin.include_role: {name: mindcluster.recovery.training_image, tasks_from: verify}
+    - ansible.builtin.copy: {content: "{{ training_image_verified }}", dest: "{{ answer }}", mode: "0600"}
+"""
+
 
 @pytest.fixture(scope="module")
 def site(need: t.Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, t.Any]:
@@ -88,6 +99,17 @@ def look(ref: str, folder: pathlib.Path, platform: str = "linux/arm64") -> dict[
     return seen
 
 
+def verified(variables: dict[str, t.Any], folder: pathlib.Path) -> list[dict[str, str]]:
+    """The rows of verify.yml about the image."""
+    (folder / "verify.yml").write_text(VERIFY, encoding="utf-8")
+    (folder / "variables.json").write_text(json.dumps(variables), encoding="utf-8")
+    program = str(pathlib.Path(sys.executable).parent / "ansible-playbook")
+    given = ["-e", f"@{folder / 'variables.json'}", "-e", f"answer={folder / 'rows'}"]
+    equality.run([program, "-i", "localhost,", str(folder / "verify.yml"), *given])
+    rows: list[dict[str, str]] = json.loads((folder / "rows").read_text(encoding="utf-8"))
+    return rows
+
+
 def test_wheels_for_this_machine_are_refused(site: dict[str, t.Any], tmp_path: pathlib.Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
@@ -128,6 +150,9 @@ def test_an_index_has_an_image_for_each_platform(
         seen = look(built["ref"], tmp_path, platform)
         assert (seen["arch"], seen["python_version"], seen["landed"]) == (machine, version, True)
         assert seen["digest"] == index.digest
+    pieces = {row["piece"]: row["state"] for row in verified(variables, tmp_path)}
+    assert set(pieces.values()) == {"ok"}
+    assert {"image (linux/amd64)", "image: import taskd (linux/arm64)"} <= set(pieces)
     again = equality.build(variables, tmp_path, "again")
     assert (again["changed"], again["ref"]) == (False, built["ref"])
     assert again["statistics"]["requests"] <= 2  # how the registry speaks, and the index

@@ -51,6 +51,13 @@ def test_an_image_that_is_not_there_is_a_fault_but_in_check_mode() -> None:
     assert "not found" in row["seen"], "why it could not be looked at, which may be another reason"
 
 
+def test_every_row_of_a_platform_names_it() -> None:
+    rows = verify_rows(dict(IMAGE, item="linux/arm64"), "image")
+    assert {row["piece"].rpartition(" ")[2] for row in rows} == {"(linux/arm64)"}
+    (gone,) = verify_rows({"failed": False, "msg": "not found", "item": "linux/amd64"}, "image")
+    assert (gone["piece"], gone["state"]) == ("image (linux/amd64)", "failed")
+
+
 @pytest.mark.parametrize(("check", "state"), [(False, "differs"), (True, "pending")])
 def test_a_script_that_would_be_changed(check: bool, state: str) -> None:
     result = {"scripts": [{"path": "/s.sh", "changed": True}, {"path": "/t.sh", "changed": False}]}

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, mindcluster.recovery contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A misspelt variable is told; one that is read, or that has nothing to do with this collection, is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._variables import FACTS, message, options, unread
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("training_job_repalce", "training_job_replace"),
+        ("recovery_plan_strategy", "recovery_plan_strategies"),
+        ("npu_node_prodcut", "npu_node_product"),
+        ("traning_image_base", "training_image_base"),
+        ("training_imge_wheels", "training_image_wheels"),
+    ],
+)
+def test_a_slip_is_told_with_what_was_meant(name: str, meant: str) -> None:
+    assert unread([name]) == [name]
+    assert f" {meant}." in message(name)
+
+
+@pytest.mark.parametrize("name", ["ansible_user", "registry", "job_name", "_training_job_x", "image", "start", "nodes"])
+def test_a_name_that_has_nothing_to_do_with_the_roles_is_passed_over(name: str) -> None:
+    assert unread([name]) == []
+
+
+def test_what_is_read_is_passed_over() -> None:
+    assert unread(options() | FACTS) == []
+
+
+def test_the_facts_are_those_that_the_roles_set() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in CHECKOUT.glob("roles/*/tasks/*.yml"))
+    text += "\n".join(path.read_text(encoding="utf-8") for path in CHECKOUT.glob("playbooks/**/*.yml"))
+    said = re.findall(r"^ +((?:recovery|training|npu|start)_[a-z_]+):", text, flags=re.MULTILINE)
+    assert {name for name in said if name not in options()} == FACTS
+
+
+def test_hosts_that_have_the_name_are_counted() -> None:
+    assert "npu_node_prodcut (host w-1 and 2 more): " in message("npu_node_prodcut", ["w-1", "w-2", "w-3"])
+    assert "npu_node_prodcut (host w-1): " in message("npu_node_prodcut", ["w-1"])
+
+
+def test_the_names_of_every_node_are_looked_through(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").write_text(
+        json.dumps(
+            {
+                "all": {
+                    "vars": {"ansible_connection": "local", "recovery_plan_strategy": "retry"},
+                    "children": {
+                        "npu_master": {"hosts": {"m-1": None}},
+                        "npu_worker": {"hosts": {"w-1": None, "w-2": {"npu_node_prodcut": "atlas-800t-a2"}}},
+                    },
+                }
+            }
+        )
+    )
+    variables = {
+        "npu_node_product": "atlas-800t-a2",
+        "npu_node_delivery": "gitops",
+        "npu_node_gitops_dir": str(tmp_path / "tree"),
+        "recovery_plan_strategies": ["retry"],
+    }
+    program = str(Path(sys.executable).with_name("ansible-playbook"))
+    command = [program, "-i", "hosts.yml", "mindcluster.recovery.nodes", "-e", json.dumps(variables)]
+    environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "HOME": str(tmp_path), "COLUMNS": "1000"}
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    said = " ".join((ended.stdout + ended.stderr).split())
+    assert "npu_node_prodcut (host w-2): no role reads a variable of this name" in said
+    assert "recovery_plan_strategy: no role reads" in said
+    assert said.count("no role reads") == 2
