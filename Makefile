@@ -8,7 +8,6 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 DELIVERY ?= gitops
 BUILDER ?= docker
-MOLECULE_JOBS ?= 1
 RUNS ?= 10
 BOM ?= build/bom
 
@@ -64,10 +63,10 @@ real: setup ## the tests that need a real API server, registry or engine, faults
 	@$(GATES) real
 
 molecule: setup ## every scenario, on the real engine, registry and API server; SCENARIO=name for one
-	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
+	@$(GATES) molecule$(if $(SCENARIO),:$(SCENARIO))
 
 test: setup ## all of it; goes on after a failure and ends with `N passed, M failed`
-	@MOLECULE_JOBS=$(MOLECULE_JOBS) $(GATES) lint sanity unit oldest-core docs artifact matrix proof real molecule
+	@$(GATES) lint sanity unit oldest-core docs artifact matrix proof real molecule
 
 quality: env ## every gate that needs no services, as one table: tool, version, verdict, findings; half an hour
 	@$(GATES) --table lint sanity unit cores house docs artifact ends

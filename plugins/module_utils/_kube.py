@@ -16,7 +16,7 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_config import client_class, configuration
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_explain import explain_api_error
-from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_http import ApiError, call
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_http import ApiError, call, parsed
 from ansible_collections.mindcluster.recovery.plugins.module_utils._retries import RetryPolicy
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "call",
     "connect",
     "explain_api_error",
+    "parsed",
 ]
 
 #: The options of the documentation fragment C(mindcluster.recovery._kube).

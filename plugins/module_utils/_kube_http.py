@@ -14,6 +14,7 @@ U(https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).
 from __future__ import annotations
 
 import json
+import time
 import typing as t
 from urllib.parse import urlencode
 
@@ -28,6 +29,8 @@ except ImportError:  # comes with the Python package kubernetes, whose absence i
 
 #: A body that was not accepted at all, so that sending it again cannot do the work twice.
 RETRIED_STATUSES_OF_POST = frozenset((429, 503))
+
+_CREDENTIALS_KEPT = 1.0
 
 PATCH_TYPE = "application/merge-patch+json"
 
@@ -80,6 +83,7 @@ def call(
     retry_statuses: t.Collection[int] = (),
     policy: RetryPolicy | None = None,
     timeout: float = 60.0,
+    parse: bool = True,
 ) -> tuple[int, t.Any]:
     """Send one request and return its answer.
 
@@ -88,6 +92,7 @@ def call(
     :param body: what is sent as JSON. A PATCH is a JSON merge patch unless O(headers) say another Content-Type.
     :param accept_statuses: refusals that the caller wants to see as an answer, such as 404.
     :param retry_statuses: statuses to retry besides the usual ones, such as 409.
+    :param parse: without it a success is returned as bytes, for C(parsed).
     :returns: the status and the parsed JSON.
     :raises ApiError: any other status than 2xx or O(accept_statuses), or no answer.
     """
@@ -107,7 +112,7 @@ def call(
             again = _worth_another(exc, method)
         else:
             if 200 <= response.status < 300:
-                return response.status, _parsed(response, method, url, attempt)
+                return response.status, parsed(response.data, method, url, attempt) if parse else response.data
             if response.status in accept_statuses:
                 return response.status, _status_of(response)
             error = _refusal(response, method, url, attempt)
@@ -129,13 +134,13 @@ def _send(
 ) -> t.Any:
     # The API server takes the agent for the field manager where a request names none; only node_labels may own labels.
     sent = {"Accept": "application/json", "User-Agent": "mindcluster-recovery"}
-    sent.update(_credentials(api_client.configuration))
+    sent.update(_credentials(api_client))
     if data is not None:
         sent["Content-Type"] = PATCH_TYPE if method == "PATCH" else "application/json"
     sent.update(headers or {})
     if query:
         url = "%s?%s" % (url, urlencode(query))
-    return api_client.rest_client.pool_manager.request(
+    return api_client.rest_client.pool_manager.urlopen(
         method,
         url,
         body=data,
@@ -146,11 +151,21 @@ def _send(
     )
 
 
-def _credentials(configuration: t.Any) -> dict[str, str]:
+def _credentials(api_client: t.Any) -> dict[str, str]:
+    """The headers that say who asks, at most a second old.
+
+    Each question to the configuration reads the environment and looks whether a token has to be renewed, which costs
+    more than a request itself where thousands follow each other.
+    """
+    now = time.monotonic()
+    kept: tuple[float, dict[str, str]] | None = getattr(api_client, "_mindcluster_credentials", None)
+    if kept is not None and now - kept[0] < _CREDENTIALS_KEPT:
+        return kept[1]
     found = {}
-    for setting in configuration.auth_settings().values():
+    for setting in api_client.configuration.auth_settings().values():
         if setting["in"] == "header" and setting["value"]:
             found[setting["key"]] = setting["value"]
+    api_client._mindcluster_credentials = (now, found)
     return found
 
 
@@ -163,19 +178,23 @@ def _worth_another(exc: BaseException, method: str) -> bool:
     return method != "POST"
 
 
-def _parsed(response: t.Any, method: str, url: str, attempt: int) -> t.Any:
-    if not response.data:
+def parsed(data: bytes, method: str, url: str, attempts: int = 1) -> t.Any:
+    """The JSON of a success; None where there is none.
+
+    :raises ApiError: what came is no JSON.
+    """
+    if not data:
         return None
     try:
-        return json.loads(response.data)
+        return json.loads(data)
     except ValueError as exc:
         raise ApiError(
             method,
             url,
-            status=response.status,
+            status=200,
             reason="NotJSON",
             message="the answer is not JSON; is `%s` an API server?" % url,
-            attempts=attempt,
+            attempts=attempts,
             cause=exc,
         ) from exc
 

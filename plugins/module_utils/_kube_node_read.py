@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import (
@@ -16,6 +18,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import 
     RetryPolicy,
     call,
     explain_api_error,
+    parsed,
 )
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_plan import NodeState, state_of
 from ansible_collections.mindcluster.recovery.plugins.module_utils._node_hardware import Offer
@@ -23,12 +26,18 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._node_hardwar
 PAGE = 500
 # A whole Node is many times its metadata, since its status lists every image.
 PAGE_OF_WHOLE = 100
+# Bytes of such a page whose nodes have hardly a status: pages can be as long as those of metadata.
+_SMALL = 400_000
 # So many nodes are asked for one by one: shorter than to read all of a large cluster.
 FEW = 20
 NODES = "/api/v1/nodes"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 # The position in a paginated list is kept for some minutes only.
 _GONE = 410
+# Where the next page begins, as API servers write it: ahead of the items. Another order is found when all is parsed.
+_POSITION = re.compile(
+    rb'\s*\{(?:\s*"(?:kind|apiVersion)":\s*"[^"]*",)*\s*"metadata":\s*\{[^{}]*"continue":\s*"([\w=-]+)"'
+)
 _RESTARTS = 3
 
 
@@ -116,11 +125,25 @@ def _from_the_start(read: t.Callable[[], Found]) -> Found:
 def _pages(
     api_client: t.Any, query: t.Mapping[str, t.Any], accept: str, policy: RetryPolicy | None
 ) -> t.Iterator[dict[str, t.Any]]:
-    position: dict[str, str] = {}
-    while True:
-        page = call(api_client, "GET", NODES, query={**query, **position}, headers={"Accept": accept}, policy=policy)[1]
-        yield from page.get("items") or ()
-        following = (page.get("metadata") or {}).get("continue")
-        if not following:
-            return
-        position = {"continue": following}
+    """The items page by page; the server makes the next page while this one is looked at."""
+
+    def fetch(position: str, limit: int) -> bytes:
+        more = {"limit": limit, "continue": position} if position else {}
+        headers = {"Accept": accept}
+        answer = call(api_client, "GET", NODES, query={**query, **more}, headers=headers, policy=policy, parse=False)
+        return t.cast("bytes", answer[1])
+
+    with ThreadPoolExecutor(max_workers=1) as ahead:
+        limit = query.get("limit", PAGE)
+        coming: Future[bytes] | None = ahead.submit(fetch, "", limit)
+        while coming is not None:
+            text = coming.result()
+            if len(text) < _SMALL:
+                limit = PAGE
+            early = _POSITION.match(text)
+            coming = ahead.submit(fetch, early.group(1).decode("ascii"), limit) if early else None
+            page = parsed(text, "GET", api_client.configuration.host + NODES) or {}
+            position = (page.get("metadata") or {}).get("continue")
+            if position and coming is None:
+                coming = ahead.submit(fetch, position, limit)
+            yield from page.get("items") or ()

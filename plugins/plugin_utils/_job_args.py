@@ -191,12 +191,26 @@ class StartCommand:
         edits += self._former_exports(command)
         for index, launch in enumerate(text.launches):
             self._warn_surplus(command, launch, functools.partial(text.may_have, index))
-            flagged = shell.append_words(command.text, launch, self._missing_on(text, index))
+            missing = self._missing_on(text, index)
+            flagged = shell.append_words(command.text, launch, missing)
             edits += _insertion(command.text, flagged, launch.words_end)
             exported = shell.insert_exports(command.text, launch, self._unexported(text, index))
             edits += _insertion(command.text, exported, launch.start)
+            if (missing or self.job["args"]) and text.drops_arguments(index):
+                self._warn_dropped(command, launch)
         if edits:
             self.draft.retext(command.path, sorted(set(edits)))
+
+    def _warn_dropped(self, command: Command, launch: shell.Launch) -> None:
+        self.findings.warn(
+            "flags-dropped",
+            "`%s` of `%s` runs a script that `args` writes itself, and the script uses none of its arguments"
+            % (" ".join(launch.words[:2]), self.replica),
+            "The recovery flags stand behind the script's name and never reach the training, so that nothing recovers",
+            "Write `\"$@\"` at the end of the command in the script, with the heredoc quoted (`<<'EOF'`), or start "
+            "training directly in `args`",
+            self.draft.text_place(command.path, launch.start),
+        )
 
     def _unexported(self, text: StartText, index: int) -> dict[str, str]:
         return {

@@ -19,6 +19,7 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _shell as shell
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_flow import Flow
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_words import pieces_of_value
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_written import drops_arguments
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_env import env_words
 
 if t.TYPE_CHECKING:
@@ -41,6 +42,7 @@ class StartText:
         offsets = shell.Offsets(text, raw)
         found = self.source.launches()
         self.launches = [shell.launch_in_chars(launch, offsets) for launch, _node in found]
+        self._launches = [launch for launch, _node in found]
         self._nodes = [node for _launch, node in found]
         self._values: dict[str, list[Node]] = {}
         for node in self.source.nodes("variable_assignment"):
@@ -73,6 +75,10 @@ class StartText:
         """Whether a launch gets the word on some way."""
         written = [span.text for span in self.launches[index].spans]
         return self._among(written, word, self._nodes[index], False, 0)
+
+    def drops_arguments(self, index: int) -> bool:
+        """Whether what is written behind a launch is lost, since the text itself writes a script that takes none."""
+        return drops_arguments(self.source, self._launches[index])
 
     def _among(self, written: t.Sequence[str], word: str, target: Node, sure: bool, depth: int) -> bool:
         if any(shell.plain_value(raw) == word for raw in written):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
-import itertools
 import json
 import os
 import signal
@@ -44,25 +43,47 @@ IN_SANDBOX = ("real", "molecule")
 SUMMARY = BUILD / "summary.json"
 FAILURES = BUILD / "failures.txt"
 INNER = "GATES_INNER"  # set for a run whose numbers another run adds up
+_ENDING = threading.Event()  # no further step may begin
+_SANDBOXES: list[subprocess.Popen[str]] = []
 NEEDED = "docker,registry,wheels,images,tars,kube,scheduler"
 
 
 def main(names: t.Sequence[str]) -> int:
-    """Run the checks one after the other, all of them also where one fails, and end with the count."""
+    """Run the checks, all of them also where one fails, and end with the count.
+
+    Those that need services wait for them much of the time, so they run beside the others.
+    """
     shown, names = names[:1] == ["--table"], [name for name in names if name != "--table"]
     unknown = [name for name in names if name.partition(":")[0] not in CHECKS]
     if unknown or not names:
         known = ", ".join([*CHECKS, "molecule:SCENARIO"])
         print(f"usage: gates.py [--table] CHECK…, with CHECK out of {known}", file=sys.stderr)
         return 2
-    total = Count(0, 0)
-    for outside, group in itertools.groupby(names, _wants_sandbox):
-        some = list(group)
-        total += _check_in_sandbox(some) if outside else sum(map(_check, some), Count(0, 0))
+    lanes = [
+        (_checks, [name for name in names if not _wants_sandbox(name)]),
+        (_check_in_sandbox, [name for name in names if _wants_sandbox(name)]),
+    ]
+    total = _beside_each_other([(work, some) for work, some in lanes if some])
     _write(total)
     if INNER not in os.environ:
         _tell(total, shown)
     return int(total.failed > 0)
+
+
+def _beside_each_other(lanes: t.Sequence[tuple[t.Callable[[list[str]], Count], list[str]]]) -> Count:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=len(lanes)) as pool:
+        try:
+            return sum((lane.result() for lane in [pool.submit(work, names) for work, names in lanes]), Count(0, 0))
+        except BaseException:
+            _ENDING.set()
+            for process in _SANDBOXES:
+                process.terminate()
+            commands.end_all()
+            raise
+
+
+def _checks(names: list[str]) -> Count:
+    return sum(map(_check, names), Count(0, 0))
 
 
 def _tell(total: Count, with_table: bool) -> None:
@@ -81,8 +102,7 @@ def _check(name: str) -> Count:
     started = time.monotonic()
     check, _colon, only = name.partition(":")
     steps = [step for step in CHECKS[check]() if not only or step.name == f"{check} {only}"]
-    workers = int(os.environ.get("MOLECULE_JOBS", "1")) if check == "molecule" else 1
-    count = sum(_in_order(steps, workers), Count(0, 0))
+    count = sum((run(step) for step in steps if not _ENDING.is_set()), Count(0, 0))
     if not steps:
         print(f"{name}: nothing to check was found, which counts as a failure")
         count = Count(0, 1, (failure(name, "nothing to check was found"),))
@@ -93,17 +113,7 @@ def _check(name: str) -> Count:
     return count
 
 
-def _in_order(steps: t.Sequence[Step], workers: int) -> list[Count]:
-    with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
-        try:
-            return list(pool.map(run, steps))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            commands.end_all()
-            raise
-
-
-def _check_in_sandbox(names: t.Sequence[str]) -> Count:
+def _check_in_sandbox(names: list[str]) -> Count:
     """Have this very program run checks with the services running; what cannot start counts as one failure."""
     SUMMARY.unlink(missing_ok=True)
     sandbox = str(CHECKOUT / "tests" / "sandbox" / "sandbox.py")
@@ -112,12 +122,8 @@ def _check_in_sandbox(names: t.Sequence[str]) -> Count:
     told: collections.deque[str] = collections.deque(maxlen=REPEATED)
     listener = threading.Thread(target=_listen, args=(process.stderr, told), daemon=True)
     listener.start()
-    try:
-        process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+    _SANDBOXES.append(process)
+    process.wait()
     listener.join(timeout=5)
     title = ", ".join(names)
     if not SUMMARY.exists():

@@ -197,3 +197,23 @@ def test_a_given_value_of_env_is_corrected_in_its_place() -> None:
 def test_a_surplus_flag_in_a_variable_is_told() -> None:
     result = adapted(["bash", "-c"], ['A="--enable-worker-reboot"\ntorchrun train.py $A\n'])
     assert [finding.code for finding in result.warnings] == ["flag-surplus"]
+
+
+WRITTEN = {
+    "redirected before": "cat > run.sh <<EOF\ntorchrun train.py%s\nEOF\nbash run.sh\n",
+    "redirected behind": "cat <<'EOF' > /job/output/run.sh\ntorchrun train.py%s\nEOF\nbash /job/output/run.sh a\n",
+    "tee": "tee run.sh <<'EOF'\ntorchrun train.py%s\nEOF\nchmod +x run.sh; ./run.sh\n",
+    "through a variable": 'S=run.sh\ncat > run.sh <<EOF\ntorchrun train.py%s\nEOF\nbash "$S"\n',
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN.keys())
+@pytest.mark.parametrize(("behind", "told"), [("", True), (' "$@"', False), (" ${*}", False), (" $1", False)])
+def test_flags_behind_a_script_that_args_writes_itself(text: str, behind: str, told: bool) -> None:
+    warned = [found.code for found in adapted(["/bin/bash", "-c"], [text % behind]).warnings]
+    assert ("flags-dropped" in warned) == told
+
+
+def test_a_heredoc_for_another_file_says_nothing_about_the_script() -> None:
+    text = "cat > hostfile <<EOF\nnode-1\nEOF\nbash scripts/train_start.sh a\n"
+    assert "flags-dropped" not in [found.code for found in adapted(["/bin/bash", "-c"], [text]).warnings]

@@ -12,6 +12,7 @@ import time
 import pytest
 from kube_fake_api import FakeApi, Fault
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_http
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import ApiError, call, connect
 from ansible_collections.mindcluster.recovery.plugins.module_utils._retries import seconds_of
 
@@ -32,6 +33,17 @@ def test_answer_is_parsed(api: FakeApi):
 def test_token_is_sent_as_bearer(api: FakeApi):
     call(connect(api.params), "GET", NODES)
     assert api.requests[0][3]["authorization"] == "Bearer s3cr3t-token"
+
+
+def test_a_token_that_was_renewed_is_sent_from_the_next_second_on(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
+    now = [100.0]
+    monkeypatch.setattr(_kube_http.time, "monotonic", lambda: now[0])
+    client = connect(api.params)
+    call(client, "GET", NODES)
+    client.configuration.api_key["authorization"] = "Bearer renewed"
+    now[0] += 1.0
+    call(client, "GET", NODES)
+    assert [request[3]["authorization"] for request in api.requests] == ["Bearer s3cr3t-token", "Bearer renewed"]
 
 
 def test_throttled_request_waits_as_long_as_the_server_says(api: FakeApi, pauses: list[float]):

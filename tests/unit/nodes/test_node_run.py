@@ -10,6 +10,7 @@ import threading
 import typing as t
 from pathlib import Path
 
+import kube_fake_api
 import pytest
 from kube_fake_api import FakeApi, Fault
 
@@ -72,6 +73,19 @@ def test_only_metadata_is_asked_for_in_pages(api: FakeApi, monkeypatch: pytest.M
     assert [query.get("continue") for _method, _path, query, _headers in lists] == [None, "2"]
     assert all("as=PartialObjectMetadataList" in headers["Accept"] for _m, _p, _q, headers in lists)
     assert api.labels("worker-2") == WORKER
+
+
+@pytest.mark.parametrize("shape", [lambda page: page, lambda page: dict(reversed(page.items()))])
+def test_every_page_is_read_wherever_it_says_that_there_is_another(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, shape: t.Callable[[dict[str, t.Any]], dict[str, t.Any]]
+):
+    monkeypatch.setattr(_kube_node_read, "PAGE", 1)
+    made = kube_fake_api._page
+    monkeypatch.setattr(kube_fake_api, "_page", lambda *of: shape({"kind": "NodeList", **made(*of)}))
+    wanted = dict.fromkeys(api.nodes, WORKER)
+    assert label_nodes(params(api, wanted), check_mode=False)["counts"]["changed"] == 3
+    asked = [query.get("continue") for method, _path, query, _headers in api.requests if method == "GET"]
+    assert asked == [None, "1", "2"]
 
 
 def test_a_list_whose_position_expired_is_started_again(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
@@ -180,11 +194,18 @@ def test_nodes_without_npus_are_named_in_a_warning_and_labelled_or_refused(api: 
     assert (audit["in_sync"], audit["without_npus"], audit["drift"]) == (False, ["worker-1", "worker-2"], [])
 
 
-def test_many_whole_nodes_are_read_in_pages_and_a_few_one_by_one(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("small", "pages"), [(0, [("10", "")] * 5), (_kube_node_read._SMALL, [("10", ""), ("500", "")])]
+)
+def test_many_whole_nodes_are_read_in_pages_and_a_few_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, small: int, pages: list[tuple[str, str]]
+):
+    """Pages of nodes with a large status stay short."""
     monkeypatch.setattr(_kube_node_read, "PAGE_OF_WHOLE", 10)
+    monkeypatch.setattr(_kube_node_read, "_SMALL", small)
     with FakeApi({"node-%02d" % number: {} for number in range(45)}) as api:
         one_by_one = [("", "metadata.name=node-%02d" % number) for number in range(3)]
-        for number, expected in ((3, one_by_one), (45, [("10", "")] * 5)):
+        for number, expected in ((3, one_by_one), (45, pages)):
             api.requests.clear()
             wanted = params(api, {name: {"rack": str(number)} for name in list(api.nodes)[:number]})
             for node in wanted["nodes"]:
