@@ -144,7 +144,7 @@ class Applier(ManifestClient):
         doing = "delete the %s" % step.document.title
         # Not in the query: where there is a body, servers up to 1.20 at least read nothing but that, and delete.
         self._call("DELETE", step.path, doing, body=dict(_delete_options(step), dryRun=["All"]))
-        self._pods_of(step.document)
+        self._pods_of(step.document, limit=1)
         # What other writers have put into the old job goes with it, so the new one is not what a patch would give.
         step.predicted = self._as_new(step.document, str(step.document.namespace))
 
@@ -229,7 +229,7 @@ class Applier(ManifestClient):
         """Whether the object is gone, and a job's Pods too: a new job's Pods have the same names."""
         document = step.document
         status, _answer = self._call("GET", step.path, "read the %s" % document.title, accept_statuses=(404,))
-        return status == 404 and not (document.is_job and self._pods_of(document))
+        return status == 404 and not (document.is_job and self._pods_of(document, limit=1))
 
 
 def _once(steps: t.Iterable[Step]) -> tuple[list[Step], list[Finding]]:

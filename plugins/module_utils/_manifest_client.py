@@ -204,8 +204,11 @@ class ManifestClient:
         _status, answer = self._call("POST", path, "ask for the rights on the %s" % document.title, body=body)
         return bool(answer["status"].get("allowed"))
 
-    def _pods_of(self, document: Document) -> list[t.Any]:
-        path = "/api/v1/namespaces/%s/pods" % quote(str(document.namespace))
-        query = {"labelSelector": "job-name=%s" % document.name, "limit": "1"}
+    def _pods_of(self, document: Document, limit: int | None = None) -> list[t.Any]:
+        """The Pods of a job; with a limit no more of them than that."""
+        path = "/api/v1/namespaces/%s/pods" % quote(str(document.namespace), safe="")
+        query: dict[str, t.Any] = {"labelSelector": "job-name=%s" % document.name}
+        if limit is not None:
+            query["limit"] = limit
         _status, pods = self._call("GET", path, "list the Pods of the %s" % document.title, query=query)
         return list(pods.get("items") or [])

@@ -136,16 +136,10 @@ class Remover(Applier):
         state = job_state(step.current)
         if state in _ENDED:
             return
-        pods = self._pods(step.document)
+        phases = [(pod.get("status") or {}).get("phase") for pod in self._pods_of(step.document)]
+        pods = sum(1 for phase in phases if phase not in _ENDED)
         if state or pods:
             raise Refused(_runs(step.document, state, pods))
-
-    def _pods(self, document: Document) -> int:
-        path = "/api/v1/namespaces/%s/pods" % document.namespace
-        query = {"labelSelector": "job-name=%s" % document.name}
-        _status, answer = self._call("GET", path, "list the Pods of the %s" % document.title, query=query)
-        phases = [(pod.get("status") or {}).get("phase") for pod in answer.get("items", [])]
-        return sum(1 for phase in phases if phase not in _ENDED)
 
     def _try_delete(self, step: Step) -> None:
         doing = "delete the %s" % step.document.title
