@@ -48,6 +48,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_labels import checked_requests
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._native import native
 
 # Argo CD: https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/
 # Flux: https://fluxcd.io/flux/components/kustomize/kustomizations/
@@ -73,7 +74,7 @@ def npu_node_manifest(nodes: t.Any) -> str:
         if not _is_node(node):
             raise AnsibleFilterError("npu_node_manifest: item %d is no mapping with a name and labels" % number)
     try:
-        requests = checked_requests(nodes)
+        requests = checked_requests(native(nodes))
     except Refused as exc:
         raise AnsibleFilterError(str(exc)) from exc
     documents = [_document(name, requests[name].labels) for name in sorted(requests)]
@@ -89,12 +90,11 @@ def _is_node(node: t.Any) -> bool:
 
 
 def _document(name: str, labels: abc.Mapping[str, str]) -> dict[str, t.Any]:
-    # Plain text types: a tagged one of ansible-core has no YAML form of its own.
-    plain = {str(key): str(labels[key]) for key in sorted(labels)}
+    ordered = {key: labels[key] for key in sorted(labels)}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": str(name), "labels": plain, "annotations": KEPT_BY_GITOPS},
+        "metadata": {"name": name, "labels": ordered, "annotations": KEPT_BY_GITOPS},
     }
 
 
