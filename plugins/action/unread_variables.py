@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._variables import message, unread
@@ -26,9 +27,14 @@ class ActionModule(ActionBase):
         _validation, arguments = self.validate_argument_spec({"hosts": {"type": "dict", "default": {}}})
         told = {name: message(name) for name in unread(task_vars or {})}
         elsewhere: dict[str, list[str]] = {}
-        for host, names in sorted(arguments["hosts"].items()):
-            for name in names:
-                elsewhere.setdefault(name, []).append(host)
+        for host, names in sorted(arguments["hosts"].items(), key=lambda item: str(item[0])):
+            if not isinstance(names, list):
+                raise AnsibleActionFail(
+                    "hosts: %s has %r, and not the list of the names of its variables. Give what the filter npu_nodes "
+                    "returns as `unread`, or leave the option out" % (host, names)
+                )
+            for name in unread(names):
+                elsewhere.setdefault(name, []).append(str(host))
         told.update({name: message(name, hosts) for name, hosts in elsewhere.items() if name not in told})
         if told:
             result["warnings"] = [told[name] for name in sorted(told)]

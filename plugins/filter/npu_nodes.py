@@ -109,10 +109,15 @@ def npu_nodes(
     chosen = members(groups, play_hosts, current_host)
     override = _set_in_play(play_vars or {}, hostvars, current_host)
     defaults = Defaults(product or None, arch or None)
-    names = list(dict.fromkeys(name for hosts in chosen.values() for name in hosts))
-    hosts = {name: read_host(name, hostvars[name], defaults, override) for name in names}
-    misspelt = {name: unread(hostvars[name]) for name in names}
-    result: dict[str, t.Any] = {"unread": {name: found for name, found in misspelt.items() if found}}
+    hosts, misspelt = {}, {}
+    for name in dict.fromkeys(name for members_of in chosen.values() for name in members_of):
+        # Ansible merges the variables of a host anew each time that it is asked for them.
+        own = hostvars[name]
+        hosts[name] = read_host(name, own, defaults, override)
+        found = unread(own)
+        if found:
+            misspelt[name] = found
+    result: dict[str, t.Any] = {"unread": misspelt}
     try:
         return {**result, "nodes": node_requests(chosen, hosts, release, find_product), "errors": [], "message": ""}
     except Refused as exc:

@@ -31,8 +31,8 @@ attributes:
 options:
   hosts:
     description:
-      - More hosts, as a mapping of the host's name to the list of its names that nothing reads, as
-        P(mindcluster.recovery.npu_nodes#filter) returns it.
+      - More hosts, as a mapping of the host's name to the list of the names of its variables, of which
+        P(mindcluster.recovery.npu_nodes#filter) returns those that nothing reads.
     type: dict
     default: {}
 """

@@ -202,6 +202,20 @@ def test_manifest_has_one_document_for_each_node_in_order():
     assert "&" not in text
 
 
+class Unsafe(str):
+    """Text as ansible-core up to 2.18 keeps it from a module's answer: C(str) of it is itself."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self
+
+
+def test_manifest_of_nodes_that_a_plan_of_a_module_was_used_for() -> None:
+    text = npu_node_manifest([{"name": Unsafe("a"), "labels": {Unsafe("rack"): Unsafe("r1")}}])
+    assert text == npu_node_manifest([{"name": "a", "labels": {"rack": "r1"}}])
+
+
 def test_manifest_does_not_depend_on_the_order_of_the_inventory():
     first = npu_nodes(*inventory([], ["w2", "w1"]), product="atlas-800t-a2")["nodes"]
     second = npu_nodes(*inventory([], ["w1", "w2"]), product="atlas-800t-a2")["nodes"]
@@ -239,3 +253,27 @@ def test_a_line_break_in_a_name_breaks_no_line_of_the_message() -> None:
     answer = npu_nodes(*inventory([], ["w1"], w1={"npu_node_name": "a\nb"}), release=RELEASE, product="atlas-800t-a2")
     assert codes(answer) == ["node-name-illegal"]
     assert len(answer["message"].splitlines()) == 1
+
+
+def test_each_host_is_asked_for_its_variables_once_and_none_of_the_others_is_read() -> None:
+    """Ansible merges the variables of a host at each question, and makes a value of a template when it is read."""
+    asked: list[str] = []
+
+    class Own(dict[str, t.Any]):
+        def get(self, key: str, default: t.Any = None) -> t.Any:
+            assert key in ("npu_node_name", "npu_node_product", "npu_node_arch", "npu_node_extra_labels")
+            return super().get(key, default)
+
+        def values(self) -> t.Any:
+            raise AssertionError("the values are not to be read")
+
+        items = values
+
+    class HostVars(dict[str, t.Any]):
+        def __getitem__(self, key: str) -> t.Any:
+            asked.append(key)
+            return super().__getitem__(key)
+
+    groups, hostvars = inventory(["m1"], ["w1", "w2"], w2=Own(npu_node_prodcut="x"))
+    answer = npu_nodes(groups, HostVars(hostvars), product="atlas-800t-a2")
+    assert (asked, answer["unread"]) == (["m1", "w1", "w2"], {"w2": ["npu_node_prodcut"]})

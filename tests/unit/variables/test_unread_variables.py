@@ -56,6 +56,48 @@ def test_hosts_that_have_the_name_are_counted() -> None:
     assert "npu_node_prodcut (host w-1): " in message("npu_node_prodcut", ["w-1"])
 
 
+LOOK = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - mindcluster.recovery.unread_variables:
+        hosts: {w-2: [npu_node_prodcut, npu_node_product, 7], 5: [own]}
+      register: seen
+    - ansible.builtin.copy: {content: "{{ seen.names | to_json }}", dest: "{{ answer }}", mode: "0600"}
+      check_mode: false
+    - mindcluster.recovery.unread_variables:
+        hosts: {w-2: npu_node_prodcut, w-3: null}
+"""
+
+
+def test_values_are_not_looked_at_and_a_wrong_shape_is_refused(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    own = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "training_job_lazy": "{{ lookup('ansible.builtin.pipe', 'touch %s') }}" % touched,
+        "npu_node_undefined": "{{ nowhere.x }}",
+        "answer": str(tmp_path / "answer"),
+    }
+    secret = "      training_image_secret: !vault |\n        $ANSIBLE_VAULT;1.1;AES256\n        3030\n"
+    hosts = "all:\n  hosts:\n    w-1:\n" + "".join(f"      {key}: {json.dumps(own[key])}\n" for key in own) + secret
+    (tmp_path / "hosts.yml").write_text(hosts)
+    (tmp_path / "look.yml").write_text(LOOK)
+    ended = run_playbook(tmp_path, "look.yml", "--check")
+    names = ["npu_node_prodcut", "npu_node_undefined", "training_image_secret", "training_job_lazy"]
+    assert json.loads((tmp_path / "answer").read_text(encoding="utf-8")) == names, ended.stdout + ended.stderr
+    assert not touched.exists()
+    assert ended.returncode == 2
+    assert "hosts: w-2 has 'npu_node_prodcut', and not the list" in ended.stdout + ended.stderr
+
+
+def run_playbook(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).with_name("ansible-playbook"))
+    environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "HOME": str(folder), "COLUMNS": "1000"}
+    command = [program, "-i", "hosts.yml", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
 def test_the_names_of_every_node_are_looked_through(tmp_path: Path) -> None:
     (tmp_path / "hosts.yml").write_text(
         json.dumps(
@@ -76,10 +118,7 @@ def test_the_names_of_every_node_are_looked_through(tmp_path: Path) -> None:
         "npu_node_gitops_dir": str(tmp_path / "tree"),
         "recovery_plan_strategies": ["retry"],
     }
-    program = str(Path(sys.executable).with_name("ansible-playbook"))
-    command = [program, "-i", "hosts.yml", "mindcluster.recovery.nodes", "-e", json.dumps(variables)]
-    environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "HOME": str(tmp_path), "COLUMNS": "1000"}
-    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    ended = run_playbook(tmp_path, "mindcluster.recovery.nodes", "-e", json.dumps(variables))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     said = " ".join((ended.stdout + ended.stderr).split())
     assert "npu_node_prodcut (host w-2): no role reads a variable of this name" in said
