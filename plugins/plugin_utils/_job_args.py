@@ -191,12 +191,11 @@ class StartCommand:
         edits += self._former_exports(command)
         for index, launch in enumerate(text.launches):
             self._warn_surplus(command, launch, functools.partial(text.may_have, index))
-            missing = self._missing_on(text, index)
-            flagged = shell.append_words(command.text, launch, missing)
+            flagged = shell.append_words(command.text, launch, self._missing_on(text, index))
             edits += _insertion(command.text, flagged, launch.words_end)
             exported = shell.insert_exports(command.text, launch, self._unexported(text, index))
             edits += _insertion(command.text, exported, launch.start)
-            if (missing or self.job["args"]) and text.drops_arguments(index):
+            if text.drops_arguments(index, [*self.job["args"], *self.extra]):
                 self._warn_dropped(command, launch)
         if edits:
             self.draft.retext(command.path, sorted(set(edits)))

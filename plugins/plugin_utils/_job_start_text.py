@@ -76,9 +76,9 @@ class StartText:
         written = [span.text for span in self.launches[index].spans]
         return self._among(written, word, self._nodes[index], False, 0)
 
-    def drops_arguments(self, index: int) -> bool:
-        """Whether what is written behind a launch is lost, since the text itself writes a script that takes none."""
-        return drops_arguments(self.source, self._launches[index])
+    def drops_arguments(self, index: int, flags: t.Sequence[str]) -> bool:
+        """Whether flags behind a launch are lost, since the text itself writes a script that takes no arguments."""
+        return drops_arguments(self.source, self._launches[index], flags)
 
     def _among(self, written: t.Sequence[str], word: str, target: Node, sure: bool, depth: int) -> bool:
         if any(shell.plain_value(raw) == word for raw in written):

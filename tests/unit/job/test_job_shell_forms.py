@@ -200,18 +200,49 @@ def test_a_surplus_flag_in_a_variable_is_told() -> None:
 
 
 WRITTEN = {
-    "redirected before": "cat > run.sh <<EOF\ntorchrun train.py%s\nEOF\nbash run.sh\n",
-    "redirected behind": "cat <<'EOF' > /job/output/run.sh\ntorchrun train.py%s\nEOF\nbash /job/output/run.sh a\n",
-    "tee": "tee run.sh <<'EOF'\ntorchrun train.py%s\nEOF\nchmod +x run.sh; ./run.sh\n",
-    "through a variable": 'S=run.sh\ncat > run.sh <<EOF\ntorchrun train.py%s\nEOF\nbash "$S"\n',
+    "redirected before": "cat > run.sh <<%s\ntorchrun train.py%s\nEOF\nbash run.sh\n",
+    "redirected behind": "cat <<%s > /job/output/run.sh\ntorchrun train.py%s\nEOF\nbash /job/output/run.sh a\n",
+    "tee": "tee run.sh <<%s\ntorchrun train.py%s\nEOF\nchmod +x run.sh; ./run.sh\n",
+    "tee behind a pipe": "cat <<%s | sudo tee /tmp/run.sh >&-\ntorchrun train.py%s\nEOF\ncd /tmp; bash run.sh\n",
+    "through a variable": 'S=run.sh\ncat > run.sh <<%s\ntorchrun train.py%s\nEOF\nbash "$S"\n',
 }
 
 
 @pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN.keys())
-@pytest.mark.parametrize(("behind", "told"), [("", True), (' "$@"', False), (" ${*}", False), (" $1", False)])
-def test_flags_behind_a_script_that_args_writes_itself(text: str, behind: str, told: bool) -> None:
-    warned = [found.code for found in adapted(["/bin/bash", "-c"], [text % behind]).warnings]
+@pytest.mark.parametrize(
+    ("end", "behind", "told"),
+    [
+        ("EOF", "", True),
+        ("'EOF'", "", True),
+        ("'EOF'", ' "$@"', False),
+        ("\\EOF", " ${*}", False),
+        ('"EOF"', " $1", False),
+        ("'EOF'", ' "${@:1}"', False),
+        ("EOF", ' "\\$@"', False),
+        ("EOF", ' "$@"', True),  # those of the text, which has none
+        ("'EOF'", " \\$1", True),
+        ("EOF", " " + " ".join(FLAGS), False),
+        ("EOF", " " + FLAGS[0], True),
+        ("EOF", " --shift 1", True),
+    ],
+)
+def test_flags_behind_a_script_that_args_writes_itself(text: str, end: str, behind: str, told: bool) -> None:
+    warned = [found.code for found in adapted(["/bin/bash", "-c"], [text % (end, behind)]).warnings]
     assert ("flags-dropped" in warned) == told
+
+
+@pytest.mark.parametrize(("end", "arrive"), [("'EOF'", True), ("EOF", False)])
+def test_bash_says_whether_the_flags_arrive(end: str, arrive: bool, recorder: Recorder) -> None:
+    text = 'cat > run.sh <<%s\ntorchrun train.py "$@"\nEOF\nbash run.sh\n' % end
+    result = adapted(["/bin/bash", "-c"], [text])
+    launches = recorder.run(words_of(result))
+    assert [all(flag in launch for flag in FLAGS) for launch in launches][-1] == arrive
+    assert ("flags-dropped" in [found.code for found in result.warnings]) != arrive
+
+
+def test_two_absolute_names_are_two_files() -> None:
+    text = "cat > /tmp/train_start.sh <<EOF\necho\nEOF\nbash /job/code/train_start.sh a\n"
+    assert "flags-dropped" not in [found.code for found in adapted(["/bin/bash", "-c"], [text]).warnings]
 
 
 def test_a_heredoc_for_another_file_says_nothing_about_the_script() -> None:
