@@ -225,7 +225,7 @@ def _throttled(exc: BaseException, doing_what: str) -> Finding:
 def _not_an_api(exc: BaseException, doing_what: str) -> Finding:
     return Finding(
         "kube-not-an-api-server",
-        "Cannot %s: `%s` answers something else than JSON" % (doing_what, server_of(exc)),
+        "Cannot %s: `%s` answers something else than an API's JSON" % (doing_what, server_of(exc)),
         "The address is not that of a Kubernetes API server, or a proxy answers in its place",
         "Check the server's address in the kubeconfig and the proxy variables (no_proxy)",
         server_of(exc),

@@ -26,7 +26,7 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._node_hardwar
 PAGE = 500
 # A whole Node is many times its metadata, since its status lists every image.
 PAGE_OF_WHOLE = 100
-# Bytes of such a page whose nodes have hardly a status: pages can be as long as those of metadata.
+# Bytes of such a page whose nodes have hardly a status: the next one can be as long as those of metadata.
 _SMALL = 400_000
 # So many nodes are asked for one by one: shorter than to read all of a large cluster.
 FEW = 20
@@ -134,16 +134,23 @@ def _pages(
         return t.cast("bytes", answer[1])
 
     with ThreadPoolExecutor(max_workers=1) as ahead:
-        limit = query.get("limit", PAGE)
+        limit = short = query.get("limit", PAGE)
         coming: Future[bytes] | None = ahead.submit(fetch, "", limit)
         while coming is not None:
             text = coming.result()
-            if len(text) < _SMALL:
-                limit = PAGE
+            limit = PAGE if len(text) * PAGE_OF_WHOLE < _SMALL * limit else short
             early = _POSITION.match(text)
             coming = ahead.submit(fetch, early.group(1).decode("ascii"), limit) if early else None
-            page = parsed(text, "GET", api_client.configuration.host + NODES) or {}
+            page = _list_in(text, api_client.configuration.host + NODES)
             position = (page.get("metadata") or {}).get("continue")
             if position and coming is None:
                 coming = ahead.submit(fetch, position, limit)
             yield from page.get("items") or ()
+
+
+def _list_in(text: bytes, url: str) -> dict[str, t.Any]:
+    """A page of the list; what stands behind a wrong address may answer any JSON."""
+    page = parsed(text, "GET", url)
+    if isinstance(page, dict) and isinstance(page.get("items") or [], list):
+        return page
+    raise ApiError("GET", url, status=200, reason="NotJSON", message="the answer is no list of nodes")

@@ -16,6 +16,7 @@ from kube_fake_api import FakeApi, Fault
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils import _kube_node_read, _kube_progress
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._kube import connect
 from ansible_collections.mindcluster.recovery.plugins.module_utils._kube_node_run import (
     audit_nodes,
     failure_message,
@@ -86,6 +87,28 @@ def test_every_page_is_read_wherever_it_says_that_there_is_another(
     assert label_nodes(params(api, wanted), check_mode=False)["counts"]["changed"] == 3
     asked = [query.get("continue") for method, _path, query, _headers in api.requests if method == "GET"]
     assert asked == [None, "1", "2"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b'"nodes"', b"7", b'{"items": {"a": 1}}', b"{", b"<html>"])
+def test_an_answer_that_is_no_list_is_refused(api: FakeApi, body: bytes):
+    api.fault = lambda method, path, number: Fault(200, body=body)
+    with pytest.raises(Refused, match="answers something else than an API's JSON"):
+        label_nodes(params(api, {"worker-1": WORKER}), check_mode=False)
+    assert api.writes() == []
+
+
+def test_pages_are_short_again_where_nodes_with_a_large_status_follow(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_kube_node_read, "PAGE", 5)
+    monkeypatch.setattr(_kube_node_read, "PAGE_OF_WHOLE", 2)
+    monkeypatch.setattr(_kube_node_read, "_SMALL", 2 * 1000)
+    monkeypatch.setattr(_kube_node_read, "FEW", 0)
+    api.nodes.clear()
+    for number in range(20):
+        status = {"images": ["x" * (2000 if 7 <= number < 12 else 1)]}
+        api.nodes["node-%02d" % number] = {"metadata": {"name": "node-%02d" % number}, "status": status}
+    found = _kube_node_read.list_offers(connect(api.params), set(api.nodes))
+    assert len(found) == 20
+    assert [query["limit"] for _method, _path, query, _headers in api.requests] == ["2", "5", "5", "2", "5", "5"]
 
 
 def test_a_list_whose_position_expired_is_started_again(api: FakeApi, monkeypatch: pytest.MonkeyPatch):
