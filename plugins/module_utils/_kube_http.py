@@ -140,7 +140,7 @@ def _send(
     sent.update(headers or {})
     if query:
         url = "%s?%s" % (url, urlencode(query))
-    return api_client.rest_client.pool_manager.urlopen(
+    return api_client.rest_client.pool_manager.request(
         method,
         url,
         body=data,
