@@ -47,8 +47,9 @@ def _patch_row(patch: Result, wrong: bool) -> Row:
 
 def image_rows(result: Result, check: bool = False) -> list[Row]:
     """Rows for what M(mindcluster.recovery.training_image_info) returned, in a loop over platforms or by itself."""
-    platform = " (%s)" % result["item"] if result.get("item") else ""
-    return [{**row, "piece": row["piece"] + platform} for row in _image_rows(result, check)]
+    platform = result.get(str(result.get("ansible_loop_var")))
+    suffix = " (%s)" % platform if platform else ""
+    return [{**row, "piece": row["piece"] + suffix} for row in _image_rows(result, check)]
 
 
 def _image_rows(result: Result, check: bool) -> list[Row]:

@@ -52,10 +52,12 @@ def test_an_image_that_is_not_there_is_a_fault_but_in_check_mode() -> None:
 
 
 def test_every_row_of_a_platform_names_it() -> None:
-    rows = verify_rows(dict(IMAGE, item="linux/arm64"), "image")
+    looped = {"ansible_loop_var": "platform", "item": "of a loop around it"}
+    rows = verify_rows({**IMAGE, **looped, "platform": "linux/arm64"}, "image")
     assert {row["piece"].rpartition(" ")[2] for row in rows} == {"(linux/arm64)"}
-    (gone,) = verify_rows({"failed": False, "msg": "not found", "item": "linux/amd64"}, "image")
+    (gone,) = verify_rows({"failed": False, "msg": "not found", **looped, "platform": "linux/amd64"}, "image")
     assert (gone["piece"], gone["state"]) == ("image (linux/amd64)", "failed")
+    assert {row["piece"].count("(") for row in verify_rows({**IMAGE, **looped, "platform": ""}, "image")} == {0}
 
 
 @pytest.mark.parametrize(("check", "state"), [(False, "differs"), (True, "pending")])
