@@ -124,3 +124,13 @@ def test_the_names_of_every_node_are_looked_through(tmp_path: Path) -> None:
     assert "npu_node_prodcut (host w-2): no role reads a variable of this name" in said
     assert "recovery_plan_strategy: no role reads" in said
     assert said.count("no role reads") == 2
+
+
+def test_jobs_that_bring_their_own_plans_are_looked_at_too(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").write_text("all: {hosts: {localhost: {ansible_connection: local}}}\n")
+    (tmp_path / "jobs.yml").write_text(
+        "- hosts: localhost\n  gather_facts: false\n  roles: [mindcluster.recovery.training_job]\n"
+    )
+    variables = {"training_jobs": [{"name": "j", "plan": {"strategies": ["retry"]}}], "training_job_repalce": True}
+    ended = run_playbook(tmp_path, "jobs.yml", "-e", json.dumps(variables))
+    assert "training_job_repalce: no role reads" in " ".join((ended.stdout + ended.stderr).split())
