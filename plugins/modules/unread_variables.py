@@ -15,7 +15,8 @@ description:
   - Ansible says nothing of a variable that no role reads. A misspelt C(training_job_repalce) would simply do nothing.
   - Looks through the names of the variables that the host has, and warns of each that begins like a variable of one of
     the roles, or nearly is one, and that no role reads. The values are not looked at.
-  - The names that are read are those of the roles' argument specifications, and the facts that the roles set.
+  - The names that are read are those of the roles' argument specifications, and the facts that the roles set. Those of
+    the modules are passed over, since many register an answer under the name of its module.
 notes:
   - This runs on the controller. It never fails and never changes anything, since the name may be the user's own.
 extends_documentation_fragment:

@@ -78,7 +78,7 @@ def message(name: str, hosts: abc.Sequence[str] = ()) -> str:
 @functools.cache
 def _nearest(name: str) -> str | None:
     """The option that is nearest, "" where none is near, None where the name has nothing to do with ours."""
-    if name in options() or name in FACTS or name.startswith(("_", "ansible_")):
+    if name in options() or name in FACTS or name in _modules() or name.startswith(("_", "ansible_")):
         return None
     ours = name.startswith(_prefixes())
     near = difflib.get_close_matches(name, options(), n=1, cutoff=_RELATED if ours else _SLIP)
@@ -89,3 +89,10 @@ def _nearest(name: str) -> str | None:
 def _prefixes() -> tuple[str, ...]:
     folders = glob.glob(os.path.join(glob.escape(ROOT), "roles", "*", ""))
     return tuple(sorted(os.path.basename(os.path.dirname(path)) + "_" for path in folders))
+
+
+@functools.lru_cache(maxsize=1)
+def _modules() -> frozenset[str]:
+    """The modules' names, under which many register what one answered."""
+    found = glob.glob(os.path.join(glob.escape(ROOT), "plugins", "modules", "*.py"))
+    return frozenset(os.path.basename(path)[: -len(".py")] for path in found)

@@ -35,7 +35,10 @@ def test_a_slip_is_told_with_what_was_meant(name: str, meant: str) -> None:
     assert f" {meant}." in message(name)
 
 
-@pytest.mark.parametrize("name", ["ansible_user", "registry", "job_name", "_training_job_x", "image", "start", "nodes"])
+@pytest.mark.parametrize(
+    "name",
+    ["ansible_user", "registry", "job_name", "_training_job_x", "image", "start", "nodes", "training_image_info"],
+)
 def test_a_name_that_has_nothing_to_do_with_the_roles_is_passed_over(name: str) -> None:
     assert unread([name]) == []
 
