@@ -70,7 +70,7 @@ def message(name: str, hosts: abc.Sequence[str] = ()) -> str:
     near = _nearest(name)
     known = "The nearest that is read is %s" % near if near else "The README of each role lists what it reads"
     return (
-        "%s%s: no role reads a variable of this name, so its value does nothing. %s. "
+        "%s%s: no role of this collection reads a variable of this name, so its value does nothing here. %s. "
         "Correct the name, or take another for a variable of your own." % (name, where, known)
     )
 

@@ -30,13 +30,13 @@ def test_a_run_that_looks_at_nothing_fails(tmp_path: Path, playbook: str, said: 
     ended = _run(tmp_path, playbook, "-e", "start_script_path=[a.sh]")
     assert ended.returncode != 0
     assert said in ended.stdout + ended.stderr
-    assert "start_script_path: no role reads" in " ".join((ended.stdout + ended.stderr).split())
+    assert "start_script_path: no role of this collection reads" in " ".join((ended.stdout + ended.stderr).split())
 
 
 def test_a_misspelt_consent_is_told(tmp_path: Path) -> None:
     script = '{"start_script_paths": ["%s/train_start.sh"], "training_job_remvoe": true}' % tmp_path
     ended = _run(tmp_path, "uninstall", "-e", script)
-    assert "training_job_remvoe: no role reads" in " ".join((ended.stdout + ended.stderr).split())
+    assert "training_job_remvoe: no role of this collection reads" in " ".join((ended.stdout + ended.stderr).split())
 
 
 def test_what_is_not_there_is_said_and_no_mistake(tmp_path: Path) -> None:

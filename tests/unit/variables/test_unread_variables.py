@@ -124,9 +124,9 @@ def test_the_names_of_every_node_are_looked_through(tmp_path: Path) -> None:
     ended = run_playbook(tmp_path, "mindcluster.recovery.nodes", "-e", json.dumps(variables))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     said = " ".join((ended.stdout + ended.stderr).split())
-    assert "npu_node_prodcut (host w-2): no role reads a variable of this name" in said
-    assert "recovery_plan_strategy: no role reads" in said
-    assert said.count("no role reads") == 2
+    assert "npu_node_prodcut (host w-2): no role of this collection reads a variable of this name" in said
+    assert "recovery_plan_strategy: no role of this collection reads" in said
+    assert said.count("no role of this collection reads") == 2
 
 
 def test_jobs_that_bring_their_own_plans_are_looked_at_too(tmp_path: Path) -> None:
@@ -136,4 +136,4 @@ def test_jobs_that_bring_their_own_plans_are_looked_at_too(tmp_path: Path) -> No
     )
     variables = {"training_jobs": [{"name": "j", "plan": {"strategies": ["retry"]}}], "training_job_repalce": True}
     ended = run_playbook(tmp_path, "jobs.yml", "-e", json.dumps(variables))
-    assert "training_job_repalce: no role reads" in " ".join((ended.stdout + ended.stderr).split())
+    assert "training_job_repalce: no role of this collection reads" in " ".join((ended.stdout + ended.stderr).split())
