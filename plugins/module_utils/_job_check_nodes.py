@@ -25,7 +25,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check_re
 
 # Volcano's init parameter grace-over-time as the vendor ships it, in seconds.
 GRACE_OVER_TIME = 900
-_RETIRED = ("accelerator-type", "host-arch", "accelerator")
+# Labels that nodes carry up to 26.0.0 only; C(accelerator) is none of them, the device plugin writes it from then on.
+RETIRED_SELECTORS = ("accelerator-type", "host-arch")
 
 
 def check_nodes(report: Report, replicas: t.Sequence[Replica], scheduling: t.Any) -> None:
@@ -79,7 +80,7 @@ def _selector(report: Report, replica: Replica) -> None:
     path = replica.pod_path + ("nodeSelector",)
     given = mapping(replica.pod.get("nodeSelector"))
     if not report.release.product_labels:
-        for name in _RETIRED:
+        for name in RETIRED_SELECTORS:
             if name in given:
                 report.add(
                     "node-selector-retired", path + (name,), shown(given[name]), "%s is not there" % name,

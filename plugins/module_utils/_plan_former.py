@@ -12,6 +12,7 @@ an environment variable that the operator appends itself is overruled by the ope
 C(ELASTIC_PROCESS_RECOVER_ENABLE) is read by Elastic Agent alone, which TaskD has replaced in 7.3.0;
 TaskD's port is of use to TaskD's manager alone, which there is from 7.3.0 on;
 C(huawei.com/schedule_policy) is read by the scheduler from 7.3.0 on.
+A node selector is not without effect: it selects labels that no node carries from 26.1.0 on, and the Pods stay Pending.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Parts = t.Callable[[Request], "dict[str, dict[str, t.Any]]"]
 def former(request: Request, owned: Parts) -> list[dict[str, t.Any]]:
     """One entry for each value, with its C(kind), C(name), C(value) and the C(releases) that it is of.
 
-    :param owned: what a request's plan owns in a job, by kind (C(annotations), C(env), C(exports), C(ports)) and name.
+    :param owned: what a request's plan owns in a job, by kind (C(annotations), C(env), C(exports),
+        C(ports), C(node_selector)) and name.
     """
     wanted = owned(request)
     found: dict[tuple[str, str, t.Any], list[str]] = {}

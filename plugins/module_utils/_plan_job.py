@@ -132,13 +132,19 @@ def _exports(request: Request) -> dict[str, str]:
 
 
 def _owned(request: Request) -> dict[str, dict[str, t.Any]]:
-    """What differs between releases, by kind and name; fields of the Pod are the same in all of them."""
+    """What differs between releases, by kind and name."""
     return {
         "annotations": _annotations(request),
         "env": {entry["name"]: entry["value"] for entry in _env(request) if "value" in entry},
         "exports": _exports(request),
         "ports": {port["name"]: port["containerPort"] for port in _ports(request)},
+        "node_selector": _node_selector(request),
     }
+
+
+def _node_selector(request: Request) -> dict[str, str]:
+    product = request.product
+    return node_selector(request.release, product, request.arch) if product else {}
 
 
 def job_plan(request: Request) -> dict[str, t.Any]:
@@ -158,7 +164,7 @@ def job_plan(request: Request) -> dict[str, t.Any]:
         "exports": _exports(request),
         "args": args,
         "ports": _ports(request),
-        "node_selector": node_selector(request.release, product, request.arch) if product else {},
+        "node_selector": _node_selector(request),
         "resource": product.resource if product else "huawei.com/Ascend910",
         "npus_per_node": product.npus if product else None,
         "operator_env": operator_env(request),

@@ -12,6 +12,7 @@ release has no use for. Anything else may be meant by the user and stays.
 
 from __future__ import annotations
 
+import functools
 import re
 import typing as t
 
@@ -52,8 +53,22 @@ class Former:
         for name, value in list(present.items()) if isinstance(present, dict) else ():
             self._drop("annotations", name, value, annotations + (name,), ("annotations",))
         for container in containers:
+            self._node_selector(container[:-2] + ("nodeSelector",))
             self._items(container + ("env",), "value", ("env", "exports"))
             self._items(container + ("ports",), "containerPort", ("ports",))
+
+    def _node_selector(self, path: Path) -> None:
+        """With nothing left in it the key itself goes too: an empty mapping would be one more thing to wonder about."""
+        present = self.draft.data(path)
+        if not isinstance(present, dict):
+            return
+        found = {name: self._entry(("node_selector",), name, value) for name, value in present.items()}
+        places = {name: self.draft.place(path + (name,)) for name in found}
+        whole = None not in found.values() and not self.findings.strict and self.draft.remove(path)
+        for name, entry in found.items():
+            if entry is not None:
+                remove = (lambda: True) if whole else functools.partial(self.draft.remove, path + (name,))
+                self._out(entry, places[name], "", remove)
 
     def _items(self, path: Path, key: str, kinds: t.Sequence[str]) -> None:
         items = self.draft.data(path)
@@ -69,10 +84,12 @@ class Former:
         entry = self._entry(kinds, name, value)
         if entry is None:
             return
-        place = self.draft.place(path)
+        self._out(entry, self.draft.place(path), option, lambda: self.draft.remove(path))
+
+    def _out(self, entry: dict[str, t.Any], place: str, option: str, remove: t.Callable[[], bool]) -> None:
         if self.findings.strict:
             self._refuse(entry, place)
-        elif self.draft.remove(path):
+        elif remove():
             self._tell(entry, place, option)
         else:
             self._leave(entry, place)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check_nodes import RETIRED_SELECTORS
+from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import release_named
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, is_number, shown
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
@@ -64,6 +66,9 @@ class JobWarnings:
     def node_selector(self, replica: str, pod: Path) -> None:
         path = pod + ("nodeSelector",)
         present = self.draft.data(path) or {}
+        release = release_named(self.plan["release"])
+        if release is not None and not release.product_labels:
+            self.retired_selectors(replica, path, present)
         for name, wanted in self.plan["job"]["node_selector"].items():
             value = present.get(name)
             if value == wanted:
@@ -85,6 +90,21 @@ class JobWarnings:
                 "Correct the nodeSelector or `recovery_plan_product`; it was left as it is",
                 self.draft.place(path + (name,)),
             )
+
+    def retired_selectors(self, replica: str, path: Path, present: t.Mapping[str, t.Any]) -> None:
+        """What has the value that the plan of another release wants is taken out, so that nothing is to be said."""
+        former = {(entry["name"], entry["value"]) for entry in self.plan["job"]["former"]}
+        for name in RETIRED_SELECTORS:
+            if name in present and (name, present[name]) not in former:
+                self.findings.warn(
+                    "node-selector-retired",
+                    "`%s` selects `%s: %s`" % (replica, name, present[name]),
+                    "Nodes of MindCluster %s do not carry this label, and the Pods would stay Pending"
+                    % self.plan["release"],
+                    "Remove it, unless you label the nodes yourself; it was left as it is, since the plan of no "
+                    "release has this value",
+                    self.draft.place(path + (name,)),
+                )
 
     def too_many(self, replica: str, container: Path) -> None:
         has, resource = self.plan["job"].get("npus_per_node"), self.plan["job"]["resource"]

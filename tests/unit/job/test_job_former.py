@@ -106,6 +106,52 @@ def test_a_value_that_the_user_asks_for_stays() -> None:
     assert env_of(container_of(job_of(result.text), "Scheduler"))["MINDIO_FOR_MINDSPORE"] == "1"
 
 
+SELECTORS = {
+    "both, as the older plan wants them": ("host-arch: huawei-arm\naccelerator-type: module-910b-8 # 机型\n", None, []),
+    "with one of the user's": (
+        "host-arch: huawei-arm\npool: a\naccelerator-type: module-910b-8\n", {"pool": "a"}, [],
+    ),
+    "of another product": (
+        "host-arch: huawei-arm\naccelerator-type: card\n", {"accelerator-type": "card"}, ["accelerator-type"],
+    ),
+    "of the user alone": ("pool: a\n", {"pool": "a"}, []),
+}  # fmt: skip
+
+
+def with_selector(lines: str) -> str:
+    block = "          nodeSelector:\n" + "".join(f"            {line}\n" for line in lines.splitlines())
+    return manifest().replace("          containers:\n", block + "          containers:\n")
+
+
+@pytest.mark.parametrize(("lines", "left", "told"), SELECTORS.values(), ids=SELECTORS)
+def test_a_node_selector_that_no_node_carries_any_more(
+    lines: str, left: dict[str, str] | None, told: list[str]
+) -> None:
+    result = adapt_job(with_selector(lines), plan_of("26.1.0"))
+    pod = job_of(result.text)["spec"]["replicaSpecs"]["Master"]["template"]["spec"]
+    assert pod.get("nodeSelector") == left
+    warned = [finding.what for finding in result.warnings if finding.code == "node-selector-retired"]
+    assert [what.split("`")[3].partition(":")[0] for what in warned] == told
+    assert adapt_job(result.text, plan_of("26.1.0")).text == result.text
+    kept = adapt_job(with_selector(lines), plan_of("26.0.0")).text
+    assert job_of(kept)["spec"]["replicaSpecs"]["Master"]["template"]["spec"]["nodeSelector"] == yaml.safe_load(lines)
+
+
+def test_a_node_selector_that_two_replicas_share_is_left_and_told() -> None:
+    text = with_selector("host-arch: huawei-arm\n").replace("nodeSelector:", "nodeSelector: &where")
+    result = adapt_job(text, plan_of("26.1.0"))
+    assert "nodeSelector: &where" in result.text
+    assert [finding.code for finding in result.warnings if finding.code == "former-left"] == ["former-left"]
+
+
+def test_strict_refuses_each_line_of_a_retired_node_selector() -> None:
+    with pytest.raises(Refused) as caught:
+        adapt_job(
+            with_selector("host-arch: huawei-arm\naccelerator-type: module-910b-8\n"), plan_of("26.1.0"), strict=True
+        )
+    assert [finding.code for finding in caught.value.findings].count("former-present") == 2
+
+
 COMMANDS = {
     "lines": ("echo one\n{export}\nbash train_start.sh\n", "echo one\nbash train_start.sh\n"),
     "a line that ends with a semicolon": ("{export};\nbash train_start.sh\n", "bash train_start.sh\n"),
