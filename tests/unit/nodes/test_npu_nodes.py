@@ -11,6 +11,7 @@ import typing as t
 import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
+from ansible.utils.unsafe_proxy import wrap_var
 
 from ansible_collections.mindcluster.recovery.plugins.filter.npu_node_manifest import npu_node_manifest
 from ansible_collections.mindcluster.recovery.plugins.filter.npu_nodes import npu_nodes
@@ -202,17 +203,9 @@ def test_manifest_has_one_document_for_each_node_in_order():
     assert "&" not in text
 
 
-class Unsafe(str):
-    """Text as ansible-core up to 2.18 keeps it from a module's answer: C(str) of it is itself."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return self
-
-
 def test_manifest_of_nodes_that_a_plan_of_a_module_was_used_for() -> None:
-    text = npu_node_manifest([{"name": Unsafe("a"), "labels": {Unsafe("rack"): Unsafe("r1")}}])
+    """ansible-core up to 2.18 keeps the text of an answer in a type of its own, whose C(str) is itself."""
+    text = npu_node_manifest([{"name": wrap_var("a"), "labels": {wrap_var("rack"): wrap_var("r1")}}])
     assert text == npu_node_manifest([{"name": "a", "labels": {"rack": "r1"}}])
 
 
