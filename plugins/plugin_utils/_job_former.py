@@ -52,23 +52,28 @@ class Former:
         present = self.draft.data(annotations)
         for name, value in list(present.items()) if isinstance(present, dict) else ():
             self._drop("annotations", name, value, annotations + (name,), ("annotations",))
+        containers = list(containers)
+        self._node_selectors([container[:-2] + ("nodeSelector",) for container in containers])
         for container in containers:
-            self._node_selector(container[:-2] + ("nodeSelector",))
             self._items(container + ("env",), "value", ("env", "exports"))
             self._items(container + ("ports",), "containerPort", ("ports",))
 
-    def _node_selector(self, path: Path) -> None:
-        """With nothing left in it the key itself goes too: an empty mapping would be one more thing to wonder about."""
-        present = self.draft.data(path)
-        if not isinstance(present, dict):
-            return
-        found = {name: self._entry(("node_selector",), name, value) for name, value in present.items()}
-        places = {name: self.draft.place(path + (name,)) for name in found}
-        whole = None not in found.values() and not self.findings.strict and self.draft.remove(path)
-        for name, entry in found.items():
-            if entry is not None:
-                remove = (lambda: True) if whole else functools.partial(self.draft.remove, path + (name,))
-                self._out(entry, places[name], "", remove)
+    def _node_selectors(self, paths: t.Sequence[Path]) -> None:
+        """A selector with nothing left in it goes as a whole, and in all replicas or in none, which must not differ."""
+        found = {
+            path: {name: self._entry(("node_selector",), name, value) for name, value in present.items()}
+            for path in paths
+            if isinstance(present := self.draft.data(path), dict)
+        }
+        empty = [path for path, entries in found.items() if entries and None not in entries.values()]
+        together = all(self.draft.can_remove(path) for path in empty)
+        for path, entries in found.items():
+            places = {name: self.draft.place(path + (name,)) for name in entries}
+            gone = path in empty and together and not self.findings.strict and self.draft.remove(path)
+            for name, entry in entries.items():
+                if entry is not None:
+                    one = functools.partial(self.draft.remove, path + (name,))
+                    self._out(entry, places[name], "", functools.partial(bool, gone) if path in empty else one)
 
     def _items(self, path: Path, key: str, kinds: t.Sequence[str]) -> None:
         items = self.draft.data(path)

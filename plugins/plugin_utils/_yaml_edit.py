@@ -193,18 +193,25 @@ class Draft:
         end = nodes.content_end(self.text, entry.value)
         self._put((id(entry.key), "rename"), entry.key.start, end, text, entry.key.depth)
 
+    def can_remove(self, path: Path) -> bool:
+        """Whether C(remove) would take out the entry or the item."""
+        return self._span(path) is not None
+
     def remove(self, path: Path) -> bool:
         """Take out the entry or the item at C(path). Items of one list are taken out from the last to the first.
 
         :returns: False, and nothing is changed, where the text has it in a form that other things hang on.
         """
-        parent = self.node(path[:-1])
-        span = removal.span(self.text, parent, path[-1]) if parent is not None else None
+        parent, span = self.node(path[:-1]), self._span(path)
         if parent is None or span is None:
             return False
         del self._want(path[:-1], None)[path[-1]]
         self._put((id(parent), "remove", path[-1]), *span, "", parent.depth)
         return True
+
+    def _span(self, path: Path) -> tuple[int, int] | None:
+        parent = self.node(path[:-1])
+        return removal.span(self.text, parent, path[-1]) if parent is not None else None
 
     # --- the result ----------------------------------------------------------------------------------------------
 

@@ -137,11 +137,15 @@ def test_a_node_selector_that_no_node_carries_any_more(
     assert job_of(kept)["spec"]["replicaSpecs"]["Master"]["template"]["spec"]["nodeSelector"] == yaml.safe_load(lines)
 
 
-def test_a_node_selector_that_two_replicas_share_is_left_and_told() -> None:
-    text = with_selector("host-arch: huawei-arm\n").replace("nodeSelector:", "nodeSelector: &where")
+def test_a_node_selector_that_two_replicas_share_is_left_in_both_and_told() -> None:
+    one = with_selector("host-arch: huawei-arm\n")
+    master = one[one.index("    Master:") :].replace("nodeSelector:", "nodeSelector: &where")
+    worker = master.replace("Master", "Worker").replace("&where\n            host-arch: huawei-arm", "*where")
+    text = one[: one.index("    Master:")] + master + worker
     result = adapt_job(text, plan_of("26.1.0"))
-    assert "nodeSelector: &where" in result.text
-    assert [finding.code for finding in result.warnings if finding.code == "former-left"] == ["former-left"]
+    assert "nodeSelector: &where" in result.text and "nodeSelector: *where" in result.text
+    assert {finding.code for finding in result.warnings} >= {"former-left"}
+    assert [finding for finding in result.corrections if "host-arch" in finding.what] == []
 
 
 def test_strict_refuses_each_line_of_a_retired_node_selector() -> None:
