@@ -378,7 +378,10 @@ def _pip(folder: str, wheels: list[dict[str, t.Any]]) -> None:
     command += ["%s==%s" % (wheel["name"], wheel["version"]) for wheel in wheels]
     # Debian and Ubuntu 24.04 mark their Python as externally managed; older pips do not know the variable.
     environment = _quiet_environment(PIP_BREAK_SYSTEM_PACKAGES="1", PIP_ROOT_USER_ACTION="ignore", PIP_PRE="1")
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    # Inside of an image there is no module whose run_command could be called.
+    done = subprocess.run(  # pylint: disable=ansible-bad-function
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
     output = done.stdout.decode("utf-8", "replace")
     sys.stdout.write(output + "\n")
     if done.returncode:
@@ -512,7 +515,7 @@ def try_import(module: str, absent: list[str]) -> dict[str, t.Any]:
         TORCH_DEVICE_BACKEND_AUTOLOAD="0", TASKD_LOG_PATH=place, HOME=place, TMPDIR=place, PYTHONNOUSERSITE="1"
     )
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # pylint: disable=ansible-bad-function
             [sys.executable, "-B", "-c", _TRY_IMPORT, module] + absent,
             cwd=place,
             env=environment,
