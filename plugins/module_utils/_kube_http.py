@@ -30,6 +30,7 @@ except ImportError:  # comes with the Python package kubernetes, whose absence i
 #: A body that was not accepted at all, so that sending it again cannot do the work twice.
 RETRIED_STATUSES_OF_POST = frozenset((429, 503))
 
+#: Seconds.
 _CREDENTIALS_KEPT = 1.0
 
 PATCH_TYPE = "application/merge-patch+json"

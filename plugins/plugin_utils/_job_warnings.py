@@ -93,7 +93,8 @@ class JobWarnings:
 
     def retired_selectors(self, replica: str, path: Path, present: t.Mapping[str, t.Any]) -> None:
         """What has the value that the plan of another release wants is taken out, so that nothing is to be said."""
-        former = {(entry["name"], entry["value"]) for entry in self.plan["job"]["former"]}
+        # A value may be anything that YAML has, a list too, so that no set can hold it.
+        former = [(entry["name"], entry["value"]) for entry in self.plan["job"]["former"]]
         for name in RETIRED_SELECTORS:
             if name in present and (name, present[name]) not in former:
                 self.findings.warn(
@@ -101,8 +102,8 @@ class JobWarnings:
                     "`%s` selects `%s: %s`" % (replica, name, present[name]),
                     "Nodes of MindCluster %s do not carry this label, and the Pods would stay Pending"
                     % self.plan["release"],
-                    "Remove it, unless you label the nodes yourself; it was left as it is, since the plan of no "
-                    "release has this value",
+                    "Remove it, unless you label the nodes yourself; it was left as it is, since it is not what "
+                    "older releases want for `recovery_plan_product` (%s)" % (self.plan["product"] or "not given"),
                     self.draft.place(path + (name,)),
                 )
 

@@ -137,6 +137,22 @@ def test_a_node_selector_that_no_node_carries_any_more(
     assert job_of(kept)["spec"]["replicaSpecs"]["Master"]["template"]["spec"]["nodeSelector"] == yaml.safe_load(lines)
 
 
+@pytest.mark.parametrize("value", ["[a]", "{a: b}", "1", ""])
+def test_a_retired_node_selector_of_any_value_is_told(value: str) -> None:
+    result = adapt_job(with_selector(f"host-arch: {value}"), plan_of("26.1.0"))
+    assert [finding.code for finding in result.warnings if "selector" in finding.code] == ["node-selector-retired"]
+
+
+def test_without_a_product_the_node_selector_stays_and_the_product_is_asked_for() -> None:
+    plan = make_plan(STRATEGIES, release="26.1.0")
+    (warning,) = (
+        finding
+        for finding in adapt_job(with_selector("host-arch: huawei-arm\n"), plan).warnings
+        if finding.code == "node-selector-retired"
+    )
+    assert "`recovery_plan_product` (not given)" in warning.remedy
+
+
 def test_a_node_selector_that_two_replicas_share_is_left_in_both_and_told() -> None:
     one = with_selector("host-arch: huawei-arm\n")
     master = one[one.index("    Master:") :].replace("nodeSelector:", "nodeSelector: &where")
