@@ -41,6 +41,7 @@ attributes:
     support: full
 extends_documentation_fragment:
   - mindcluster.recovery._registry
+  - mindcluster.recovery._image_making
   - mindcluster.recovery._attributes
   - mindcluster.recovery._attributes.actiongroup_recovery
 options:
@@ -48,19 +49,10 @@ options:
     description: Image in a registry to start from, by name or by digest.
     type: str
     required: true
-  repository:
-    description: Repository of the finished image, with the registry and without a tag.
-    type: str
-    required: true
   tag:
     description: Tag of the finished image. It points at the new image only when everything else is in the registry.
     type: str
     default: latest
-  plan:
-    description:
-      - The plan, as M(mindcluster.recovery.recovery_plan) returns it. C(image), C(torch_version) and C(arch) are read.
-    type: dict
-    required: true
   wheels:
     description:
       - The vendor's wheels by name (V(mindx_elastic), V(mindio_ttp), V(taskd)), each with C(path) and C(sha256).
@@ -70,11 +62,6 @@ options:
       - Name a wheel by path only. V(taskd) on the public package index is a stranger's package.
     type: raw
     default: {}
-  wheelhouse:
-    description:
-      - Folder on the controller with wheels of what the vendor's wheels need beyond the base image.
-      - Only what is needed is installed from it.
-    type: str
   python:
     description:
       - The Python inside the image that trains. Where torch is, which wheels fit and where they go follows from it.
@@ -113,9 +100,6 @@ options:
     type: list
     elements: str
     default: []
-  _handover:
-    description: What the action plugin of this module hands over from step to step. Leave it alone.
-    type: dict
 requirements:
   - "Python libraries C(requests) and C(docker) (for the Docker configuration), C(installer) 0.7 or newer, C(packaging)"
   - "Python library C(zstandard) for layers that are packed with zstd"

@@ -23,6 +23,12 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _shell
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_former import Former
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_start_text import StartText, start_text
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_edit import (
+    append_words,
+    insert_exports,
+    quote_export,
+)
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_syntax import check_syntax
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh"))
@@ -55,7 +61,7 @@ def _launches(text: str) -> list[shell.Launch]:
 @functools.lru_cache(maxsize=512)
 def _syntax_mistake(text: str) -> tuple[Finding, ...]:
     try:
-        shell.check_syntax(text, "")
+        check_syntax(text, "")
     except Refused as exc:
         return tuple(exc.findings)
     return ()
@@ -191,9 +197,9 @@ class StartCommand:
         edits += self._former_exports(command)
         for index, launch in enumerate(text.launches):
             self._warn_surplus(command, launch, functools.partial(text.may_have, index))
-            flagged = shell.append_words(command.text, launch, self._missing_on(text, index))
+            flagged = append_words(command.text, launch, self._missing_on(text, index))
             edits += _insertion(command.text, flagged, launch.words_end)
-            exported = shell.insert_exports(command.text, launch, self._unexported(text, index))
+            exported = insert_exports(command.text, launch, self._unexported(text, index))
             edits += _insertion(command.text, exported, launch.start)
             if text.drops_arguments(index, [*self.job["args"], *self.extra]):
                 self._warn_dropped(command, launch)
@@ -242,7 +248,7 @@ class StartCommand:
             place = "%s (`%s`)" % (self.draft.text_place(command.path, found.start), self.replica)
             old, new = "`%s`" % found.value, "`%s`" % wanted
             if self.findings.correct("export-corrected", found.name, old, new, place):
-                value = shell.quote_export(found.name, wanted).split("=", 1)[1]
+                value = quote_export(found.name, wanted).split("=", 1)[1]
                 edits.append((found.value_start, found.value_end, value))
         return edits
 

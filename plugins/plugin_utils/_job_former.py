@@ -19,6 +19,7 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, listed
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _shell as shell
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_syntax import check_syntax
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 Edit = tuple[int, int, str]
@@ -190,7 +191,7 @@ def _export_span(text: str, found: shell.Assignment) -> tuple[int, int] | None:
 
 def _parses(text: str) -> bool:
     try:
-        shell.check_syntax(text, "")
+        check_syntax(text, "")
     except Refused:
         return False
     return True

@@ -17,6 +17,11 @@ import re
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _shell as shell
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_chars import (
+    Offsets,
+    assignment_in_chars,
+    launch_in_chars,
+)
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_flow import Flow
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_words import pieces_of_value
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_written import drops_arguments
@@ -39,9 +44,9 @@ class StartText:
         raw = shell.to_bytes(text)
         self.source = shell.Source(raw)
         self.flow = Flow(self.source, "")
-        offsets = shell.Offsets(text, raw)
+        offsets = Offsets(text, raw)
         found = self.source.launches()
-        self.launches = [shell.launch_in_chars(launch, offsets) for launch, _node in found]
+        self.launches = [launch_in_chars(launch, offsets) for launch, _node in found]
         self._launches = [launch for launch, _node in found]
         self._nodes = [node for _launch, node in found]
         self._values: dict[str, list[Node]] = {}
@@ -49,7 +54,7 @@ class StartText:
             name = node.child_by_field_name("name")
             if name is not None and node.child_by_field_name("value") is not None and not self.source.dead(node):
                 self._values.setdefault(_text(self.source.slice(name)), []).append(node)
-        self.assignments = [shell.assignment_in_chars(fact, offsets) for fact in self._facts()]
+        self.assignments = [assignment_in_chars(fact, offsets) for fact in self._facts()]
 
     def _facts(self) -> list[shell.Assignment]:
         facts = list(self.source.assignments())

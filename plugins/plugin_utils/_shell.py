@@ -4,25 +4,30 @@
 
 # PRIVATE to the collection: may change at any time.
 
-"""Shell text read by its syntax tree: where training is launched, what is assigned, and small edits.
+"""Shell text read by its syntax tree: where training is launched, and what is assigned.
 
 Nothing here searches text for words: a C(torchrun) in a comment, a string, a heredoc or behind C(echo) is none.
-The public functions take and return C(str) and character offsets; L(Source) works on bytes and byte offsets, as
-the parser does, so that comments in Chinese or in an encoding that is not UTF-8 shift nothing.
+All is bytes and byte offsets, as for the parser, so that comments in Chinese or in an encoding that is not UTF-8 shift
+nothing.
 """
 
 from __future__ import annotations
 
 import bisect
 import dataclasses
-import itertools
-import os
 import re
-import shutil
-import subprocess
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_launcher import (
+    LIKELY_SCRIPT,
+    SHELLS,
+    STRONG_SCRIPT,
+    base_name,
+    behind_options,
+    recognise,
+    skip_wrappers,
+)
 
 try:
     import tree_sitter
@@ -35,33 +40,6 @@ except ImportError:
 if t.TYPE_CHECKING:
     from tree_sitter import Node
 
-TORCH_MODULES = ("torch.distributed.run", "torch.distributed.launch")
-TORCH_KINDS = ("torchrun", "python")
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.:/-]+\Z")
-_PYTHON = re.compile(rb"(python|pypy)[0-9.]*\Z")
-_ASSIGNMENT_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*=")
-# A wrapper's own positional: a duration, a CPU mask or list, a nice value.
-_WRAPPER_VALUE = re.compile(rb"(0x[0-9a-fA-F]+|[0-9][0-9,.:-]*[smhd]?)\Z")
-# Commands that run the command given as their arguments.
-_WRAPPERS = frozenset(
-    b"exec env nohup time command builtin eval stdbuf timeout nice ionice numactl taskset setsid sudo unbuffer "
-    b"srun".split()
-)
-_WRAPPER_OPTIONS_WITH_VALUE = {
-    b"sudo": {b"-u", b"-g", b"-C", b"-h", b"-p"},
-    b"env": {b"-u", b"--unset", b"-C", b"--chdir"},
-    b"exec": {b"-a"},
-    b"timeout": {b"-k", b"-s", b"--signal", b"--kill-after"},
-    b"stdbuf": {b"-i", b"-o", b"-e"},
-    b"nice": {b"-n"},
-    b"ionice": {b"-c", b"-n"},
-    b"numactl": {b"-C", b"-N", b"-m", b"-p", b"-i", b"--cpunodebind", b"--membind", b"--physcpubind", b"--interleave"},
-}
-_SHELLS = frozenset(b"bash sh dash zsh ksh".split())
-_STRONG_SCRIPT = re.compile(rb"(train_start|msrun_launcher)[^/]*\.sh\Z")
-_LIKELY_SCRIPT = re.compile(rb"(train|launch|run|start|finetune|sft)[^/]*\.sh\Z", re.IGNORECASE)
 _ANY_COMMAND = re.compile(rb'"?\$\{?[@*1]\}?"?\Z')
 _REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
 # A comment between the lines of one command, C(`# learning rate` \\). To bash it is an empty substitution; the grammar
@@ -135,7 +113,7 @@ def _masked(match: re.Match[bytes]) -> bytes:
     return b"`:" + b"x" * len(match.group(1)) + b"`"
 
 
-def _text(raw: bytes | None) -> str:
+def to_text(raw: bytes | None) -> str:
     return (raw or b"").decode("utf-8", "surrogateescape")
 
 
@@ -153,7 +131,7 @@ class Source:
         if _LANGUAGE is None:
             raise Refused(_missing_parser())
         if b"\0" in raw:
-            raise Refused(_binary(""))
+            raise Refused(binary(""))
         self.raw = raw
         self.tree = tree_sitter.Parser(_LANGUAGE).parse(_INLINE_COMMENT.sub(_masked, raw))
         self.root: Node = self.tree.root_node
@@ -291,7 +269,7 @@ class Source:
     def _word(self, node: Node) -> Word:
         # An expansion's node can begin with the blank before it.
         written = self.slice(node).lstrip(b" \t")
-        return Word(_text(written), node.end_byte - len(written), node.end_byte)
+        return Word(to_text(written), node.end_byte - len(written), node.end_byte)
 
     def assignments(self) -> list[Assignment]:
         """Every assignment in the text, whether it is exported or not."""
@@ -310,9 +288,9 @@ class Source:
         start, stop = (value.start_byte, value.end_byte) if value is not None else (end, end)
         raw = self.raw[start:stop]
         return Assignment(
-            name=_text(self.slice(name)),
-            value=plain_value(_text(raw)),
-            raw=_text(raw),
+            name=to_text(self.slice(name)),
+            value=plain_value(to_text(raw)),
+            raw=to_text(raw),
             start=node.start_byte,
             end=node.end_byte,
             value_start=start,
@@ -332,7 +310,7 @@ class Source:
 
     def _launch(self, command: Node) -> Launch | None:
         words = self.words(command)
-        index = _skip_wrappers(words)
+        index = skip_wrappers([to_bytes(word.text) for word in words])
         if index is None:
             return None
         words = words[index:]
@@ -378,9 +356,9 @@ class Source:
 
     def _script_in_variable(self, words: list[Word]) -> tuple[str, tuple[str, int] | None]:
         """A script whose name stands in a variable: C(SCRIPT=train_start.sh; bash $SCRIPT)."""
-        if _base(to_bytes(words[0].text)) not in _SHELLS:
+        if base_name(to_bytes(words[0].text)) not in SHELLS:
             return "", None
-        index = _behind_options([to_bytes(word.text) for word in words])
+        index = behind_options([to_bytes(word.text) for word in words])
         name = variable_of(words[index].text) if index is not None else ""
         for assignment in self.assignments():
             if index is not None and assignment.name == name and assignment.value.endswith(".sh"):
@@ -441,238 +419,29 @@ def _is_export(source: Source, node: Node) -> bool:
     return words[0] in (b"declare", b"typeset") and any(re.fullmatch(rb"-\w*x\w*", word) for word in words[1:])
 
 
-def _skip_wrappers(words: list[Word]) -> int | None:
-    """Index of the command behind C(exec), C(nohup), C(env A=b), C(timeout 5) and the like."""
-    index = 0
-    raw = [to_bytes(word.text) for word in words]
-    while index < len(raw) and os.path.basename(raw[index]) in _WRAPPERS:
-        takes_value = _WRAPPER_OPTIONS_WITH_VALUE.get(os.path.basename(raw[index]), set())
-        index += 1
-        while index < len(raw):
-            word = raw[index]
-            if word.startswith(b"-"):
-                index += 2 if word in takes_value else 1
-            elif _ASSIGNMENT_WORD.match(word) or _WRAPPER_VALUE.match(word):
-                index += 1
-            else:
-                break
-    return index if index < len(raw) else None
-
-
-def _base(word: bytes) -> bytes:
-    return os.path.basename(word.strip(b"\"'"))
-
-
-def recognise(words: list[bytes]) -> tuple[str, int] | None:
-    """Kind of launch and number of words that name the launcher; None where it is none."""
-    base = _base(words[0])
-    if base in (b"torchrun", b"msrun"):
-        return base.decode(), 1
-    if _PYTHON.match(base) or base.startswith(b"$") or words[0].strip(b"\"'").startswith(b"$"):
-        return _recognise_python(words)
-    if base in _SHELLS:
-        return _recognise_script(words)
-    if base in (b"source", b"."):
-        return ("script", 2) if len(words) > 1 and _STRONG_SCRIPT.search(_base(words[1])) else None
-    return ("script", 1) if base.endswith(b".sh") else None
-
-
-def _recognise_python(words: list[bytes]) -> tuple[str, int] | None:
-    modules = [name.encode() for name in TORCH_MODULES]
-    index = 1
-    while index < len(words):
-        word = words[index].strip(b"\"'")
-        if word == b"-m":
-            named = words[index + 1].strip(b"\"'") if index + 1 < len(words) else b""
-            return ("python", index + 2) if named in modules else None
-        if word.startswith(b"-m") and word[2:] in modules:
-            return "python", index + 1
-        if not word.startswith(b"-"):
-            # C(python $(which torchrun)) and C(python /usr/bin/torchrun)
-            runs_torchrun = _base(word) == b"torchrun" or re.fullmatch(rb"(\$\(|`)\s*which\s+torchrun\s*(\)|`)", word)
-            return ("torchrun", index + 1) if runs_torchrun else None
-        index += 2 if word in (b"-W", b"-X") else 1
-    return None
-
-
-def _recognise_script(words: list[bytes]) -> tuple[str, int] | None:
-    index = _behind_options(words)
-    return ("script", index + 1) if index is not None and _base(words[index]).endswith(b".sh") else None
-
-
-def _behind_options(words: list[bytes]) -> int | None:
-    """The number of the word that a shell takes for a script; None where there is none, as with C(bash -c)."""
-    index = 1
-    while index < len(words) and words[index].startswith((b"-", b"+")):
-        if words[index].startswith(b"-") and not words[index].startswith(b"--") and b"c" in words[index]:
-            return None
-        index += 2 if words[index] in (b"-o", b"+o", b"-O", b"+O") else 1
-    return index if index < len(words) else None
-
-
 def _without_unlikely_scripts(found: list[tuple[Launch, Node]]) -> list[tuple[Launch, Node]]:
     """Of several shell scripts only those that start training: a C(bash prepare.sh) before them is none."""
     scripts = [item for item in found if item[0].kind == "script"]
     others = [item for item in found if item[0].kind != "script"]
-    strong = [item for item in scripts if _names_script(item[0], _STRONG_SCRIPT)]
+    strong = [item for item in scripts if _names_script(item[0], STRONG_SCRIPT)]
     if strong:
         scripts = strong
     elif others:
         scripts = []
     else:
-        scripts = [item for item in scripts if _names_script(item[0], _LIKELY_SCRIPT)] or scripts[-1:]
+        scripts = [item for item in scripts if _names_script(item[0], LIKELY_SCRIPT)] or scripts[-1:]
     return sorted(others + scripts, key=lambda item: item[0].words_end)
 
 
 def _names_script(launch: Launch, pattern: re.Pattern[bytes]) -> bool:
     if launch.script:
-        return pattern.search(_base(to_bytes(launch.script))) is not None
-    return any(pattern.search(_base(to_bytes(word.text))) for word in launch.spans if word.end <= launch.launcher_end)
-
-
-class Offsets:
-    """Byte offsets to character offsets of one text."""
-
-    def __init__(self, text: str, raw: bytes) -> None:
-        self._starts: list[int] | None = None
-        if len(raw) != len(text):
-            starts = [0]
-            for char in text:
-                starts.append(starts[-1] + len(to_bytes(char)))
-            self._starts = starts
-
-    def char(self, offset: int) -> int:
-        return offset if self._starts is None else bisect.bisect_left(self._starts, offset)
-
-
-def find_launches(text: str) -> list[Launch]:
-    """All commands of a shell text that start training, in the order of the text; character offsets.
-
-    :raises Refused: where the text holds a NUL byte, or the parser is not installed.
-    """
-    raw = to_bytes(text)
-    offsets = Offsets(text, raw)
-    return [launch_in_chars(launch, offsets) for launch, _node in Source(raw).launches()]
-
-
-def find_assignments(text: str) -> list[Assignment]:
-    """All assignments of a shell text, in the order of the text; character offsets."""
-    raw = to_bytes(text)
-    offsets = Offsets(text, raw)
-    return [assignment_in_chars(item, offsets) for item in Source(raw).assignments()]
-
-
-def assignment_in_chars(item: Assignment, offsets: Offsets) -> Assignment:
-    fields = ("start", "end", "value_start", "value_end")
-    moved: dict[str, t.Any] = {name: offsets.char(getattr(item, name)) for name in fields}
-    return dataclasses.replace(item, **moved)
-
-
-def launch_in_chars(launch: Launch, offsets: Offsets) -> Launch:
-    spans = tuple(Word(word.text, offsets.char(word.start), offsets.char(word.end)) for word in launch.spans)
-    fields = ("start", "end", "words_end", "launcher_end")
-    moved: dict[str, t.Any] = {name: offsets.char(getattr(launch, name)) for name in fields}
-    return dataclasses.replace(launch, spans=spans, **moved)
-
-
-def quote_export(name: str, value: str) -> str:
-    """C(export NAME=value), quoted where it must be; C($VAR) and C(${VAR}) in the value are meant to expand.
-
-    :raises ValueError: where the name is no variable name.
-    """
-    if not _NAME.match(name):
-        raise ValueError("%r is no name of a shell variable" % name)
-    if _PLAIN_VALUE.match(value):
-        return "export %s=%s" % (name, value)
-    escaped = re.sub(r'([\\"`]|\$(?![A-Za-z_{]))', r"\\\1", value)
-    return 'export %s="%s"' % (name, escaped)
-
-
-def insert_exports(text: str, launch: Launch, exports: t.Mapping[str, str]) -> str:
-    """The text with one export per variable before the launch: lines of their own where the launch has one.
-
-    :param launch: one of L(find_launches) of this very text.
-    """
-    if not exports:
-        return text
-    commands = [quote_export(name, value) for name, value in exports.items()]
-    line_start = text.rfind("\n", 0, launch.start) + 1
-    indent = text[line_start : launch.start]
-    own_line = not indent.strip(" \t") and not text[:line_start].rstrip("\r\n").endswith("\\")
-    if own_line and "\n" in text:
-        addition = "".join(command + "\n" + indent for command in commands)
-    else:
-        addition = "".join(command + "; " for command in commands)
-    return text[: launch.start] + addition + text[launch.start :]
-
-
-def append_words(text: str, launch: Launch, words: t.Sequence[str]) -> str:
-    """The text with more argument words at the end of the launch, before its redirections and pipes.
-
-    A command over several lines gets one line per word, indented as its last line.
-
-    :param launch: one of L(find_launches) of this very text.
-    """
-    joint = word_joint(text, launch)
-    addition = "".join(joint + word for word in words)
-    return text[: launch.words_end] + addition + text[launch.words_end :]
-
-
-def word_joint(text: str, launch: Launch) -> str:
-    """What stands between the words of a launch: one blank, or a continuation with the indent of its last line."""
-    spans = launch.spans
-    for left, right in reversed(list(itertools.pairwise(spans))):
-        gap = text[left.end : right.start]
-        if "\\\n" in gap or "\\\r\n" in gap:
-            newline = "\r\n" if "\r\n" in gap else "\n"
-            return " \\" + newline + gap.rsplit("\n", 1)[1]
-    return " "
-
-
-def check_syntax(text: str, where: str) -> None:
-    """Refuse a text that bash cannot parse.
-
-    :param where: what the text is: a path, or a place in a YAML file; stands first in the message.
-    :raises Refused: with the line of the mistake. Without bash on the controller the syntax tree decides.
-    """
-    if "\0" in text:
-        raise Refused(_binary(where))
-    raw = to_bytes(text)
-    bash = shutil.which("bash")
-    complaint = _ask_bash(bash, raw) if bash else None
-    if complaint is not None:
-        raise Refused(_unparsable(where, *complaint))
-    if bash is None:
-        source = Source(raw)
-        for node in source.errors():
-            line = source.line(node.start_byte)
-            shown = _text(source.slice(node)).strip().splitlines()
-            raise Refused(_unparsable(where, line, "near `%s`" % (shown[0][:60] if shown else node.type)))
-
-
-def _ask_bash(bash: str, raw: bytes) -> tuple[int, str] | None:
-    """Line and complaint of C(bash -n), which reads and runs nothing; None where it has none."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
-    done = subprocess.run([bash, "--norc", "-n"], input=raw, capture_output=True, env=environment, check=False)
-    if done.returncode == 0:
-        return None
-    complaints = [_text(line) for line in done.stderr.splitlines() if line.strip()]
-    first = complaints[0] if complaints else "exit status %d" % done.returncode
-    match = re.search(r"line (\d+): (.*)", first)
-    return (int(match.group(1)), match.group(2)) if match else (0, first)
-
-
-def _unparsable(where: str, line: int, complaint: str) -> Finding:
-    return Finding(
-        code="shell-syntax",
-        what="bash cannot parse it: %s" % complaint,
-        why="A script that bash cannot parse stops before training starts, and cannot be edited safely",
-        remedy="Correct the script until `bash -n` accepts it, then run again",
-        where="%s line %d" % (where, line) if line else where,
+        return pattern.search(base_name(to_bytes(launch.script))) is not None
+    return any(
+        pattern.search(base_name(to_bytes(word.text))) for word in launch.spans if word.end <= launch.launcher_end
     )
 
 
-def _binary(where: str) -> Finding:
+def binary(where: str) -> Finding:
     return Finding(
         code="shell-binary",
         what="It holds a NUL byte, so it is no shell text",

@@ -18,14 +18,10 @@ import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused, suggestion
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _start_script_messages as say
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell import (
-    TORCH_KINDS,
-    Launch,
-    Source,
-    check_syntax,
-    to_bytes,
-)
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell import Launch, Source, to_bytes
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_flow import Flow
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_launcher import TORCH_KINDS
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_syntax import check_syntax
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._start_script_args import (
     Arguments,
     Place,

@@ -20,11 +20,11 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell import
     Assignment,
     Launch,
     Source,
-    recognise,
     to_bytes,
     variable_of,
 )
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_flow import Flow
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_launcher import recognise
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_words import (
     Piece,
     gap_before,

@@ -18,9 +18,9 @@ from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell import
     Launch,
     Source,
     is_step,
-    quote_export,
     to_bytes,
 )
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_edit import quote_export
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_flow import Flow
 
 if t.TYPE_CHECKING:

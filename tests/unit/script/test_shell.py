@@ -11,14 +11,13 @@ import subprocess
 import pytest
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell import (
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_start_text import StartText
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_edit import (
     append_words,
-    check_syntax,
-    find_assignments,
-    find_launches,
     insert_exports,
     quote_export,
 )
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._shell_syntax import check_syntax
 
 LAUNCHES = {
     "torchrun --nnodes 2 train.py": ("torchrun", "train.py"),
@@ -53,7 +52,7 @@ LAUNCHES = {
 
 @pytest.mark.parametrize("text", LAUNCHES)
 def test_launch_is_found(text):
-    (launch,) = find_launches(text)
+    (launch,) = StartText(text).launches
     kind, last = LAUNCHES[text]
     assert (launch.kind, launch.words[-1]) == (kind, last)
     assert text[: launch.words_end].endswith(last)
@@ -80,13 +79,13 @@ def test_launch_is_found(text):
     ],
 )
 def test_no_launch(text):
-    assert find_launches(text) == []
+    assert StartText(text).launches == []
 
 
 def test_offsets_are_characters_with_chinese_comments_and_other_encodings():
     gbk = "# 训练脚本\n".encode("gbk").decode("utf-8", "surrogateescape")
     text = "# 启动训练 🚀\n" + gbk + "torchrun train.py | tee 日志\n"
-    (launch,) = find_launches(text)
+    (launch,) = StartText(text).launches
     assert text[launch.start :].startswith("torchrun")
     assert text[: launch.words_end].endswith("train.py")
     assert launch.line == 3
@@ -95,7 +94,7 @@ def test_offsets_are_characters_with_chinese_comments_and_other_encodings():
 
 def test_words_go_before_redirections_in_the_style_of_the_command():
     text = "  bash train_start.sh /job \\\n      --lr 1 \\\n      --bf16 \\\n      2>&1 | tee log &\n"
-    (launch,) = find_launches(text)
+    (launch,) = StartText(text).launches
     assert append_words(text, launch, ["--a", "--b"]) == (
         "  bash train_start.sh /job \\\n      --lr 1 \\\n      --bf16 \\\n      --a \\\n      --b \\\n"
         "      2>&1 | tee log &\n"
@@ -104,7 +103,7 @@ def test_words_go_before_redirections_in_the_style_of_the_command():
 
 def test_a_comment_ends_a_continued_command_as_in_bash():
     text = "torchrun train.py \\\n  --a \\\n  # --b \\\n  --c\n"
-    (launch,) = find_launches(text)
+    (launch,) = StartText(text).launches
     assert launch.words[-1] == "--a"
 
 
@@ -121,7 +120,7 @@ def test_a_comment_ends_a_continued_command_as_in_bash():
     ],
 )
 def test_exports_stand_before_the_whole_statement(text, expected):
-    (launch,) = find_launches(text)
+    (launch,) = StartText(text).launches
     result = insert_exports(text, launch, {"A": "1"})
     assert result == expected
     check_syntax(result, "result")
@@ -151,7 +150,7 @@ def test_export_of_a_bad_name_is_an_error():
 
 def test_assignments_know_their_value_and_place():
     text = "# 注释\nexport A='x y' B=\"${C}/d\"\nE+=f\ndeclare -x G=1\n"
-    found = {item.name: item for item in find_assignments(text)}
+    found = {item.name: item for item in StartText(text).assignments}
     assert {name: item.value for name, item in found.items()} == {"A": "x y", "B": "$C/d", "E": "f", "G": "1"}
     assert [item.exported for item in found.values()] == [True, True, False, True]
     assert found["E"].append
@@ -178,4 +177,4 @@ def test_binary_is_refused():
     with pytest.raises(Refused, match="NUL byte"):
         check_syntax("a\0b", "start.sh")
     with pytest.raises(Refused, match="NUL byte"):
-        find_launches("a\0b")
+        StartText("a\0b")
