@@ -13,7 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import release_tables
 import variables
 from pages import CHECKOUT, stage
 
@@ -29,7 +28,7 @@ def main(target: Path) -> int:
     """Put the sources together, then have Sphinx build them; a warning is an error."""
     source = BUILD / "source"
     shutil.rmtree(source, ignore_errors=True)
-    stage(source, {"variables.md": variables.page(), "releases.md": release_tables.page()})
+    stage(source, {"variables.md": variables.page()})
     _plugin_pages(source / "plugins")
     shutil.rmtree(target, ignore_errors=True)
     options = ["-b", "html", "-E", "-q", "-W", "--keep-going", "-d", str(BUILD / "doctrees"), "-c", str(_here())]

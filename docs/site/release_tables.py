@@ -2,11 +2,15 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page of releases, strategies, products and versions, from the collection's own tables and from its plan."""
+"""The page of releases, strategies, products and versions, from the collection's own tables and from its plan.
+
+`release_tables.py` writes it to docs/releases.md, where it can be read without a site; a test tells when it is old.
+"""
 
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._compatibility import (
     CANN_TORCH_NPU,
@@ -25,6 +29,8 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._strategies i
 from ansible_collections.mindcluster.recovery.plugins.module_utils._suites import MINDSPEED_LLM
 
 Rows = t.Iterable[t.Sequence[str]]
+
+PAGE = Path(__file__).resolve().parents[1] / "releases.md"
 
 # What the plan of each release is shown for.
 SHOWN: dict[str, t.Any] = {
@@ -56,7 +62,7 @@ def page() -> str:
 
 
 def _section(title: str, body: str, after: str) -> str:
-    return f"## {title}\n\n{body}\n{after}"
+    return f"## {title}\n\n{body}" + (f"\n{after}" if after else "")
 
 
 def _table(head: t.Sequence[str], rows: Rows) -> str:
@@ -221,3 +227,7 @@ def _pairs() -> str:
 
 def _range(first: tuple[int, int], last: tuple[int, int]) -> str:
     return "%d.%d to %d.%d" % (*first, *last)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -57,6 +57,11 @@ def test_every_release_strategy_and_product_has_its_place_and_its_source() -> No
         assert f"| `{name}` |" in page
 
 
+def test_the_page_of_releases_in_the_checkout_is_that_of_the_tables() -> None:
+    written = release_tables.PAGE.read_text(encoding="utf-8")
+    assert written == release_tables.page(), "run `.venv/bin/python docs/site/release_tables.py`"
+
+
 def test_tables_have_as_many_cells_in_each_row() -> None:
     cells = 0
     for line in release_tables.page().splitlines():
