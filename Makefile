@@ -50,7 +50,7 @@ lint: env ## ansible-lint, yamllint, ruff, mypy, shellcheck, changelog
 sanity: env ## ansible-test sanity on a copy
 	@$(GATES) sanity
 
-test-unit: env ## the unit tests alone: seconds
+test-unit: env ## the unit tests alone: 1 to 4 minutes
 	@$(GATES) unit
 
 matrix: env ## the torch patches on every release on the package index, on every Python, on hostile machines
@@ -85,8 +85,10 @@ bench-render: env ## write 1,000 jobs in one play and compare with a loop of ans
 
 bom: env ## list every wheel, image, collection and Python package that a site has to bring: INVENTORY=folder; PACKAGES, PLATFORM, PYTHON_VERSION
 	@test -n "$(INVENTORY)" || { echo "Say which site: make bom INVENTORY=/path/to/inventory" >&2; exit 2; }
-	$(call timed,bom,.venv/bin/ansible-playbook -i "$(INVENTORY)" mindcluster.recovery.bom -e bill_of_materials_dir="$(BOM)" \
-		$(if $(PACKAGES),-e bill_of_materials_packages="$(PACKAGES)") $(if $(PLATFORM),-e bill_of_materials_platform=$(PLATFORM)) \
+	@# Relative paths of a site count from the folder that its inventory lies in, where its playbooks are called.
+	$(call timed,bom,cd "$(dir $(abspath $(INVENTORY)))" && "$(CURDIR)/.venv/bin/ansible-playbook" -i "$(abspath $(INVENTORY))" \
+		mindcluster.recovery.bom -e bill_of_materials_dir="$(abspath $(BOM))" \
+		$(if $(PACKAGES),-e bill_of_materials_packages="$(abspath $(PACKAGES))") $(if $(PLATFORM),-e bill_of_materials_platform=$(PLATFORM)) \
 		$(if $(PYTHON_VERSION),-e bill_of_materials_python_version=$(PYTHON_VERSION)))
 
 docs: env ## build the documentation site into build/docs/html
