@@ -137,6 +137,22 @@ def test_gate_render_push_gate_and_drift(
     assert "nodes.yaml" in last.stdout, shown(last)
 
 
+@pytest.mark.parametrize("pipeline", [gitlab, github])
+def test_a_site_without_start_scripts_is_rendered(
+    pipeline: t.Callable[[], dict[str, list[str]]], repository: Repository
+) -> None:
+    tree = repository.clone()
+    settings = tree / "inventory" / "group_vars" / "all" / "site.yml"
+    variables = yaml.safe_load(settings.read_text(encoding="utf-8"))
+    del variables["start_script_paths"]
+    settings.write_text("---\n" + yaml.safe_dump(variables), encoding="utf-8")
+    repository.commit(tree, "No start scripts")
+    rendered = repository.run(pipeline()["render"], repository.clone())
+    assert rendered.returncode == 0, shown(rendered)
+    gate = repository.run(pipeline()["drift"], repository.clone())
+    assert gate.returncode == 0, shown(gate)
+
+
 def test_tekton_clones_and_fails_on_drift(repository: Repository) -> None:
     jobs = tekton()
     workspace = repository.folder / "workspace"

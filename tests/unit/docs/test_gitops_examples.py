@@ -134,3 +134,14 @@ def test_pipelines_fail_on_drift_and_push_by_hand_only() -> None:
     assert github["permissions"] == {"contents": "read"}
     assert set(github["on"]) == {"pull_request", "workflow_dispatch"}
     assert github["jobs"]["render"]["if"].startswith("github.event_name == 'workflow_dispatch'")
+
+
+def test_renderings_leave_out_what_a_site_does_not_have() -> None:
+    """A part's own playbook refuses a site without that part; `site` goes past it. No image is built on a runner."""
+    (gitlab,) = documents("gitlab-ci.yml")
+    (github,) = documents("github-actions.yml")
+    steps = [step["run"] for step in github["jobs"]["render"]["steps"] if "run" in step]
+    for commands in (gitlab["render"]["script"], steps):
+        (render,) = [command for command in commands if "ansible-playbook" in command]
+        assert re.findall(r"mindcluster\.recovery\.\w+", render) == ["mindcluster.recovery.site"]
+        assert re.findall(r"--tags (\S+)", render) == ["scripts,nodes,job"]
