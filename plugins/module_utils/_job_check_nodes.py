@@ -17,6 +17,7 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check_report import (
     MISSING,
     WARNING,
+    Path,
     Replica,
     Report,
     mapping,
@@ -70,6 +71,19 @@ def _resources(report: Report, replica: Replica) -> None:
                 "npu-resource", path, name, wanted,
                 "Nodes of %s offer another resource, and the Pods would stay Pending" % report.plan["product"],
             )  # fmt: skip
+    _more_than_a_node_has(report, requests or limits, path)
+
+
+def _more_than_a_node_has(report: Report, npus: t.Mapping[str, t.Any], path: Path) -> None:
+    has, name = report.plan["job"].get("npus_per_node"), report.plan["job"]["resource"]
+    asked = npus.get(name)
+    if isinstance(asked, str) and asked.isascii() and asked.isdigit():
+        asked = int(asked)
+    if has and isinstance(asked, int) and not isinstance(asked, bool) and asked > has:
+        report.add(
+            "npus-more-than-node", path, str(asked), "%d at most" % has,
+            "A node of %s has %d NPUs, so that no node could ever take the Pod" % (report.plan["product"], has),
+        )  # fmt: skip
 
 
 def _listed(npus: t.Mapping[str, t.Any]) -> str:

@@ -273,7 +273,8 @@ def _load_in_cluster(config: t.Any) -> None:
                 "No cluster is named: there is no `kubeconfig` option, no KUBECONFIG variable, no `%s`"
                 % os.path.expanduser(DEFAULT_FILE),
                 "Without one nothing is known about the cluster's address and credentials",
-                "Give the path of a kubeconfig file, or use the delivery `gitops`, which needs no cluster",
+                "Give the path of a kubeconfig file (the roles' `npu_node_kubeconfig`, `training_job_kubeconfig`), or "
+                "use the delivery `gitops`, which needs no cluster",
                 "kubeconfig",
             )
         )

@@ -79,7 +79,8 @@ def _product(name: str, arch: str | None) -> Product:
                 "arch-product",
                 "%s is not sold with %s hosts" % (name, arch),
                 "The label host-arch would not fit the machine",
-                "Use %s, or name another product" % " or ".join(row.archs),
+                "Use %s, or name another product; for nodes of their own kind set `npu_node_arch` and "
+                "`npu_node_product` in their group" % " or ".join(row.archs),
                 "arch",
             )
         )

@@ -182,6 +182,11 @@ from ansible_collections.mindcluster.recovery.plugins.module_utils._plan import 
 DEFAULTS: dict[str, t.Any] = {"release": "7.2.RC1", "framework": "pytorch", "pod_rescheduling": False}
 
 
+def _variables(options: t.Sequence[str]) -> str:
+    """Most people set the options through the roles, where they have longer names."""
+    return "\nIn inventories: %s" % ", ".join("recovery_plan_" + name for name in options) if options else ""
+
+
 def main() -> None:
     spec: dict[str, dict[str, t.Any]] = {key: {"type": "raw"} for key in KEYS}
     for key, default in DEFAULTS.items():
@@ -191,7 +196,8 @@ def main() -> None:
     try:
         plan = build_plan(module.params)
     except Refused as refused:
-        module.fail_json(msg=str(refused), errors=refused.as_dicts())
+        named = sorted({finding.where for finding in refused.findings} & set(KEYS))
+        module.fail_json(msg=str(refused) + _variables(named), errors=refused.as_dicts())
     for warning in plan["warnings"]:
         module.warn(Finding(**warning).line())
     module.exit_json(changed=False, plan=plan)

@@ -17,8 +17,8 @@ import typing as t
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding
 from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check import check_job
 
-# The user's node selector stays as it is, and the adaptation has warned about it with its line.
-TOLD = frozenset(("job-node-selector-missing", "job-node-selector-product"))
+# The user's node selector and number of NPUs stay as they are, and the adaptation has warned of them with their line.
+TOLD = frozenset(("job-node-selector-missing", "job-node-selector-product", "job-npus-more-than-node"))
 
 
 def deviations(

@@ -149,8 +149,7 @@ class _Reader:
                 )
         if "image" in given:
             try:
-                # Whether there is an image of that digest is the registry's to say.
-                parse_reference(given["image"].partition("@")[0], "%s, image" % self.where)
+                parse_reference(given["image"], "%s, image" % self.where)
             except Refused as exc:
                 self.found += exc.findings
         if given.get("filename") and not given["filename"].endswith((".yaml", ".yml")):

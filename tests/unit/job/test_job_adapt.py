@@ -143,8 +143,8 @@ class TestBareJob:
 @pytest.mark.parametrize("strategies", ["retry", "retry,recover,dump", "recover-in-place,elastic-training"])
 def test_twice_is_once(name: str, newline: str, strategies: str) -> None:
     text = fixture(name).replace("\n", newline)
-    once = adapt(text, strategies, image="registry.example.com/x@sha256:1")
-    again = adapt(once.text, strategies, image="registry.example.com/x@sha256:1")
+    once = adapt(text, strategies, image="registry.example.com/x@sha256:" + 64 * "1")
+    again = adapt(once.text, strategies, image="registry.example.com/x@sha256:" + 64 * "1")
     assert again.text == once.text
     assert again.corrections == []
     assert newline == "\n" or "\n" not in once.text.replace("\r\n", "")

@@ -18,7 +18,8 @@ from ansible_collections.mindcluster.recovery.plugins.filter.training_jobs_rende
 from ansible_collections.mindcluster.recovery.plugins.module_utils._products import PRODUCT_NAMES, PRODUCTS, Product
 
 COMMAND = "cd /job/code\nbash scripts/train_start.sh /job/code \\\n  --bf16\n"
-JOB: dict[str, t.Any] = {"name": "llama", "image": "r/x@sha256:1", "workers": 3, "npus_per_node": 8, "command": COMMAND}
+IMAGE = "r/x@sha256:" + 64 * "1"
+JOB: dict[str, t.Any] = {"name": "llama", "image": IMAGE, "workers": 3, "npus_per_node": 8, "command": COMMAND}
 
 
 def render(job: dict[str, t.Any], **request: t.Any) -> dict[str, t.Any]:
@@ -157,6 +158,7 @@ class TestManyJobs:
             {**JOB, "name": "g", "manifest": "x.yaml"},
             {**JOB, "name": "i", "extra_labels": {"a b": "c", "team": "é", "n": 5}, "extra_annotations": {"/x": "y"}},
             {**JOB, "name": "k", "npus_per_node": 0},
+            {**JOB, "name": "l", "image": "registry.example.com/llama2@sha256:89ab…"},
             "h",
         ]
         with pytest.raises(AnsibleFilterError) as caught:
@@ -168,6 +170,7 @@ class TestManyJobs:
             "`command` is not given", "none.yaml` does not exist", "is not UTF-8", "did you mean",
             "both a manifest and", "not by `h`", "`a b` is no legal label key", "`/x` is no legal label key",
             "`é` is no legal value for the label `team`", "`npus_per_node` is `0`",
+            "sha256:89ab…` is not the name of an image: what follows the @ is not sha256: and 64 digits",
         ):  # fmt: skip
             assert said.lower() in message.lower(), said
 

@@ -227,6 +227,17 @@ class TestReleases:
         assert codes == ["flag-unknown", "flag-unknown"]
 
 
+class TestNumberOfNpus:
+    @pytest.mark.parametrize("count", ["16", '"16"'])
+    def test_more_than_a_node_has(self, count: str) -> None:
+        text = broken(("huawei.com/Ascend910: 8", "huawei.com/Ascend910: %s" % count))
+        places = [(code, path.partition(".template")[0]) for code, path in found(text)]
+        assert places == [("npus-more-than-node", MASTER), ("npus-more-than-node", WORKER)]
+
+    def test_less_than_a_node_has(self) -> None:
+        assert found(broken(("huawei.com/Ascend910: 8", "huawei.com/Ascend910: 4"))) == []
+
+
 class TestElastic:
     REQUEST: t.ClassVar[dict[str, str]] = {"strategies": "recover,elastic-training"}
 

@@ -139,7 +139,7 @@ spec:
 def render(tmp_path: object, **request: object) -> dict:
     path = "%s/job.yaml" % tmp_path
     with open(path, "w", encoding="utf-8") as handle:
-        handle.write(MANIFEST)
+        handle.write(MANIFEST.replace("huawei.com/Ascend910: 8", "huawei.com/Ascend910: %s" % request.pop("npus", 8)))
     spec = {"manifest": path, "strict": request.pop("strict", False)}
     return Renderer({"strategies": "elastic-training", **request}).render([spec], {}, "training_job")[0]
 
@@ -172,3 +172,11 @@ def test_a_node_selector_of_the_users_is_told_once_and_fails_nothing(tmp_path: o
     assert len(selectors) == 2
     assert set(states(verify_rows(selectors, "deviations"))) == {"warning"}
     assert len([notice for notice in job["notices"] if "accelerator-type" in notice]) == 1
+
+
+def test_more_npus_than_a_node_has_are_told_once_and_stand_in_the_table(tmp_path: object) -> None:
+    job = render(tmp_path, strategies="retry", product="atlas-800t-a2", npus=16)
+    many = [found for found in job["deviations"] if found["code"] == "job-npus-more-than-node"]
+    assert [row["state"] for row in verify_rows(many, "deviations")] == ["warning"]
+    assert "16, wanted is 8 at most" in verify_rows(many, "deviations")[0]["seen"]
+    assert len([notice for notice in job["notices"] if "16 NPUs" in notice]) == 1
