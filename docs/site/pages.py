@@ -28,6 +28,8 @@ TITLES = {"plugins/index": "Modules, filters and roles"}
 _OTHERS = "Use it"
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
+# The site has the text of these on a page of its own, so that it can be read without a network.
+_ROLES = re.compile(r"roles(?:/(\w+)/README\.md)?\Z")
 _FENCE = re.compile(r"^(`{3,}).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 
 
@@ -71,6 +73,10 @@ def _relinked(text: str, name: Path, known: set[str], problems: list[str]) -> st
             return match[0]
         if str(_in_docs(there)) in known or there.suffix == ".svg":
             return match[0]
+        role = _ROLES.match(str(there.relative_to(CHECKOUT)))
+        if role:
+            page = os.path.relpath("variables.md", name.parent)
+            return f"{opening}{page}{'#' + role[1] if role[1] else ''}{closing}"
         kind = "tree" if there.is_dir() else "blob"
         return f"{opening}{_repository()}/{kind}/main/{there.relative_to(CHECKOUT)}{anchor}{closing}"
 

@@ -79,3 +79,11 @@ def test_links_out_of_the_docs_lead_to_the_repository(tmp_path: Path) -> None:
     assert re.search(r"\[c\]\(https://\S+/tree/main/examples\)", linked)
     assert "[e](https://x.example/)" in linked
     assert problems == ["docs/page.md: the link to none.md leads nowhere"]
+
+
+def test_the_variables_of_a_role_are_read_in_the_site() -> None:
+    problems: list[str] = []
+    text = "[a](../../roles) [b](../../roles/npu_node/README.md)"
+    linked = pages._relinked(text, Path("zh/page.md"), {"variables.md"}, problems)
+    assert linked == "[a](../variables.md) [b](../variables.md#npu_node)"
+    assert problems == []

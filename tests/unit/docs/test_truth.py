@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import typing as t
 from pathlib import Path
 
@@ -85,6 +87,18 @@ def test_targets_of_make_exist(page: Path) -> None:
                 assert name in OPTIONS_OF_MAKE, f"{command}: no such variable of make: {name}"
             elif re.fullmatch(r"[a-z-]+", word):
                 assert word in TARGETS, f"{command}: no such target"
+
+
+def test_make_bom_runs_where_the_relative_paths_of_the_site_count_from(tmp_path: Path) -> None:
+    command = ["make", "--dry-run", "bom", f"INVENTORY={tmp_path}/site/inventory/", "PACKAGES=carry/python", "BOM=bom"]
+    # Not the flags of a make that runs these tests.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, check=True, capture_output=True, text=True)
+    shown = done.stdout
+    assert f'cd "{tmp_path}/site/" && "{CHECKOUT}/.venv/bin/ansible-playbook" -i "{tmp_path}/site/inventory"' in shown
+    # What is said to make itself counts from where make is called.
+    assert f'bill_of_materials_dir="{CHECKOUT}/bom"' in shown
+    assert f'bill_of_materials_packages="{CHECKOUT}/carry/python"' in shown
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
