@@ -44,3 +44,11 @@ def test_what_is_not_there_is_said_and_no_mistake(tmp_path: Path) -> None:
     ended = _run(tmp_path, "uninstall", "-e", script, "-e", "recovery_plan_strategies=retry")
     assert ended.returncode == 0, ended.stdout
     assert "train_start.sh: is not there" in ended.stdout
+
+
+def test_a_misspelt_variable_stands_in_the_table_at_the_end(tmp_path: Path) -> None:
+    ended = _run(tmp_path, "verify", "-e", "recovery_plan_strategies=retry", "-e", "training_job_repalce=true")
+    (row,) = [line for line in ended.stdout.splitlines() if "training_job_repalce" in line and "warning " in line]
+    assert "variables" in row
+    told = _run(tmp_path, "verify", "-e", "recovery_plan_strategies=retry")
+    assert not [line for line in told.stdout.splitlines() if "variables " in line and "warning " in line]
