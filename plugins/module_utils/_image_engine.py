@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import traceback
 import typing as t
 
@@ -31,6 +32,7 @@ except ImportError:
 # The engine sends progress while it pulls and pushes, and nothing while a long step of a build is silent.
 _TIMEOUT = 3600
 _TIMEOUT_CONNECT = 15
+_USUAL = "unix:///var/run/docker.sock"
 
 
 class Credentials:
@@ -240,16 +242,24 @@ def _connect(host: str) -> t.Any:
 
 def _unreachable(host: str, text: str) -> Finding:
     denied = "Permission denied" in text
-    remedy = "Start it (`systemctl start docker`), or set DOCKER_HOST to the one to use"
+    remedy = "Start it (`systemctl start docker`), or set docker_host or DOCKER_HOST to the one to use"
     if denied:
         remedy = "Run as a user who may use its socket (`become: true`, or membership in the group docker)"
     return Finding(
         "engine-permission" if denied else "engine-unreachable",
-        "the Docker engine %scannot be used: %s" % ("at %s " % host if host else "", text.strip().splitlines()[-1]),
-        "The image is built and pushed by it",
-        remedy,
+        "the Docker engine at %s cannot be used: %s" % (_tried(host), text.strip().splitlines()[-1]),
+        "With the builder `docker` an engine builds and pushes the image, and looks into it",
+        remedy + "; or do without an engine: `training_image_builder: registry`, or `engine: none` of training_image_info",
         "training_image_builder",
     )
+
+
+def _tried(host: str) -> str:
+    """The address that was asked, and who named it."""
+    if host:
+        return "%s (docker_host)" % host
+    named = os.environ.get("DOCKER_HOST")
+    return "%s (DOCKER_HOST)" % named if named else "%s (the usual one, as DOCKER_HOST is not set)" % _USUAL
 
 
 def _follow(stream: t.Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
