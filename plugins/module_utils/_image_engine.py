@@ -249,7 +249,8 @@ def _unreachable(host: str, text: str) -> Finding:
         "engine-permission" if denied else "engine-unreachable",
         "the Docker engine at %s cannot be used: %s" % (_tried(host), text.strip().splitlines()[-1]),
         "With the builder `docker` an engine builds and pushes the image, and looks into it",
-        remedy + "; or do without an engine: `training_image_builder: registry`, or `engine: none` of training_image_info",
+        remedy
+        + "; or do without an engine: `training_image_builder: registry`, or `engine: none` of training_image_info",
         "training_image_builder",
     )
 
