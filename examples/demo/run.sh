@@ -64,17 +64,7 @@ say "ansible-playbook mindcluster.recovery.site"
 
 say "What there is now"
 echo "site:       $site (inventory, start script, job)"
-if [ "$delivery" = gitops ]; then
-    echo "manifests:"
-    find "$site/gitops" -type f | sort | sed 's/^/            /'
-else
-    echo "cluster:    export KUBECONFIG=$KUBECONFIG, then: kubectl get nodes --show-labels; kubectl get acjob"
-fi
-if [ "$builder" = docker ]; then
-    echo "engine:     export DOCKER_HOST=${DOCKER_HOST:-}"
-else
-    echo "engine:     none; the image is in the registry $SANDBOX_REGISTRY"
-fi
+"$python" "$root/examples/demo/tell_result.py" "$site" "$delivery" "$builder"
 chosen="$([ "$delivery" = gitops ] || echo " DELIVERY=$delivery")$([ "$builder" = docker ] || echo " BUILDER=$builder")"
 echo "again:      make demo$chosen   (changes nothing)"
-echo "stop:       make demo-down"
+echo "stop:       make demo-down; rm -r $site has the next demo begin with a new site"
