@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible import context
+from ansible import constants, context
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Refused
@@ -28,7 +28,12 @@ class ActionModule(ActionBase):
         self.validate_argument_spec({})
         given = task_vars or {}
         run, skip = given.get("ansible_run_tags") or [], given.get("ansible_skip_tags") or []
-        found = _run_tags.refusals(context.CLIARGS.get("args", ()), {"--tags": run, "--skip-tags": skip})
+        # The configuration's tags are those of every playbook of a site, so that each has some that it does not know.
+        options = {
+            "--tags": set(run).difference(constants.TAGS_RUN or []),
+            "--skip-tags": set(skip).difference(constants.TAGS_SKIP or []),
+        }
+        found = _run_tags.refusals(context.CLIARGS.get("args", ()), options)
         result["changed"] = False
         if found:
             refused = Refused(found)

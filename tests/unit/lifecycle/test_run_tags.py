@@ -78,3 +78,13 @@ def test_a_playbook_of_ones_own_goes_on(tmp_path: Path, tags_of_import: str, tag
     assert "Make the plan" in said
     assert "no task of this run has the tag" not in said
     assert ("playbooks has the tag `verfy`" in said) == warned, said
+
+
+def test_tags_of_the_configuration_are_for_every_playbook_and_are_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSIBLE_SKIP_TAGS", "slow")
+    _code, said = _said(tmp_path, SITE, "--tags", "verify")
+    assert "has the tag" not in said
+    code, said = _said(tmp_path, SITE, "--skip-tags", "jbo")
+    assert code == 2 and "no task of this run has the tag `jbo`" in said and "`slow`" not in said
