@@ -68,6 +68,14 @@ def test_the_site_ends_at_a_misspelt_tag(tmp_path: Path) -> None:
     assert "Make the plan" not in said
 
 
+@pytest.mark.parametrize("name", ["image", "scripts", "nodes", "job", "uninstall", "rollback"])
+def test_each_part_by_itself_ends_at_a_misspelt_tag(tmp_path: Path, name: str) -> None:
+    code, said = _said(tmp_path, "mindcluster.recovery." + name, "--tags", "jobb")
+    assert code == 2, said
+    assert "--tags: no task of this run has the tag `jobb`" in said
+    assert "Prepare the host" not in said
+
+
 @pytest.mark.parametrize(
     ("tags_of_import", "tag", "warned"),
     [("  tags: mine\n", "mine", False), ("  tags: jobs\n", "jobs", False), ("", "other", False), ("", "verfy", True)],
