@@ -85,11 +85,13 @@ bench-render: env ## write 1,000 jobs in one play and compare with a loop of ans
 
 bom: env ## list every wheel, image, collection and Python package that a site has to bring: INVENTORY=folder; PACKAGES, PLATFORM, PYTHON_VERSION
 	@test -n "$(INVENTORY)" || { echo "Say which site: make bom INVENTORY=/path/to/inventory" >&2; exit 2; }
-	@test -d "$(INVENTORY)" || { echo "There is no folder $(INVENTORY). INVENTORY is the folder that holds hosts.yml and group_vars; see docs/air-gapped.md." >&2; exit 2; }
-	@# Relative paths of a site count from the folder that its inventory lies in, where its playbooks are called.
-	$(call timed,bom,cd "$(dir $(abspath $(INVENTORY)))" && "$(CURDIR)/.venv/bin/ansible-playbook" -i "$(abspath $(INVENTORY))" \
-		mindcluster.recovery.bom -e bill_of_materials_dir="$(abspath $(BOM))" \
-		$(if $(PACKAGES),-e bill_of_materials_packages="$(abspath $(PACKAGES))") $(if $(PLATFORM),-e bill_of_materials_platform=$(PLATFORM)) \
+	@test -d "$(INVENTORY)" || { echo "$(INVENTORY) is no folder. INVENTORY is the folder that holds hosts.yml and group_vars; see docs/air-gapped.md." >&2; exit 2; }
+	@# Relative paths of a site count from the folder that its inventory lies in, where its playbooks are called. The
+	@# shell makes the paths absolute, since make's own functions take a blank for the end of one.
+	$(call timed,bom,inventory="$$(realpath -sm "$(INVENTORY)")" bom="$$(realpath -sm "$(BOM)")" packages="$$(realpath -sm "$(PACKAGES)/.")" \
+		&& cd "$$(dirname "$$inventory")" && "$(CURDIR)/.venv/bin/ansible-playbook" -i "$$inventory" \
+		mindcluster.recovery.bom -e "{\"bill_of_materials_dir\": \"$$bom\"}" \
+		$(if $(PACKAGES),-e "{\"bill_of_materials_packages\": \"$$packages\"}") $(if $(PLATFORM),-e bill_of_materials_platform=$(PLATFORM)) \
 		$(if $(PYTHON_VERSION),-e bill_of_materials_python_version=$(PYTHON_VERSION)))
 
 docs: env ## build the documentation site into build/docs/html

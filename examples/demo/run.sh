@@ -64,7 +64,8 @@ say "ansible-playbook mindcluster.recovery.site"
 
 say "What there is now"
 echo "site:       $site (inventory, start script, job)"
-"$python" "$root/examples/demo/tell_result.py" "$site" "$delivery" "$builder"
+# With options of one's own (--check, say) not all of it need have been made.
+[ $# -gt 0 ] || "$python" "$root/examples/demo/tell_result.py" "$site" "$delivery" "$builder"
 chosen="$([ "$delivery" = gitops ] || echo " DELIVERY=$delivery")$([ "$builder" = docker ] || echo " BUILDER=$builder")"
 echo "again:      make demo$chosen   (changes nothing)"
 echo "stop:       make demo-down; rm -r $site has the next demo begin with a new site"

@@ -36,7 +36,7 @@ def image(registry: str, builder: str) -> str:
 def changed(before: Path, after: Path) -> str:
     """How many lines differ, and how to see them."""
     pair = [path.read_text(encoding="utf-8").splitlines() for path in (before, after)]
-    lines = [line[0] for line in difflib.unified_diff(*pair, n=0) if not line.startswith(("---", "+++", "@@"))]
+    lines = [line[0] for line in list(difflib.unified_diff(*pair, n=0))[2:]]
     return "%d lines added, %d taken away: diff -u %s %s" % (lines.count("+"), lines.count("-"), before, after)
 
 

@@ -38,7 +38,13 @@ def refusals(playbooks: abc.Sequence[str], options: abc.Mapping[str, abc.Iterabl
     if not names or None in names:
         return []
     known = frozenset().union(*(tags_of(str(name)) for name in names))
-    return [_refusal(option, tag, known) for option, tags in options.items() for tag in _unknown(tags, known)]
+    # To leave out what another playbook of the collection does is no slip: one setting may serve several of them.
+    legal = {"--skip-tags": known | tags_of(_SITE)}
+    return [
+        _refusal(option, tag, legal.get(option, known))
+        for option, tags in options.items()
+        for tag in _unknown(tags, legal.get(option, known))
+    ]
 
 
 def warnings(run_tags: abc.Iterable[str], inherited: abc.Iterable[str]) -> list[Finding]:
@@ -99,7 +105,8 @@ def _ours(playbook: str) -> str | None:
 
 
 def _unknown(tags: abc.Iterable[str], known: abc.Set[str]) -> list[str]:
-    return sorted(set(tags) - known - _SPECIAL)
+    # An empty one is what a pipeline's empty variable or a comma at the end leaves.
+    return sorted(set(tags) - known - _SPECIAL - {""})
 
 
 def _refusal(option: str, tag: str, known: abc.Set[str]) -> Finding:

@@ -34,7 +34,7 @@ def quote_export(name: str, value: str) -> str:
 def insert_exports(text: str, launch: Launch, exports: t.Mapping[str, str]) -> str:
     """The text with one export per variable before the launch: lines of their own where the launch has one.
 
-    :param launch: one of L(find_launches) of this very text.
+    :param launch: one of this very text.
     """
     if not exports:
         return text
@@ -54,7 +54,7 @@ def append_words(text: str, launch: Launch, words: t.Sequence[str]) -> str:
 
     A command over several lines gets one line per word, indented as its last line.
 
-    :param launch: one of L(find_launches) of this very text.
+    :param launch: one of this very text.
     """
     joint = _word_joint(text, launch)
     addition = "".join(joint + word for word in words)

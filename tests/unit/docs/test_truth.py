@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -90,15 +91,22 @@ def test_targets_of_make_exist(page: Path) -> None:
 
 
 def test_make_bom_runs_where_the_relative_paths_of_the_site_count_from(tmp_path: Path) -> None:
-    command = ["make", "--dry-run", "bom", f"INVENTORY={tmp_path}/site/inventory/", "PACKAGES=carry/python", "BOM=bom"]
+    site = tmp_path / "my site"
+    (site / "inventory").mkdir(parents=True)
+    command = ["make", "--dry-run", "bom", f"INVENTORY={site}/inventory/", "PACKAGES=carry/python", "BOM=bom"]
     # Not the flags of a make that runs these tests.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, check=True, capture_output=True, text=True)
-    shown = done.stdout
-    assert f'cd "{tmp_path}/site/" && "{CHECKOUT}/.venv/bin/ansible-playbook" -i "{tmp_path}/site/inventory"' in shown
+    last = done.stdout.splitlines()[-1]
+    assert f'"{CHECKOUT}/.venv/bin/ansible-playbook"' in last
+    told = last.replace(f'"{CHECKOUT}/.venv/bin/ansible-playbook"', 'pwd && printf "%s\\n"')
+    words = subprocess.run(["bash", "-c", told], cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
+    where, *given = words.splitlines()
+    assert where == str(site)
+    assert given[:2] == ["-i", f"{site}/inventory"]
     # What is said to make itself counts from where make is called.
-    assert f'bill_of_materials_dir="{CHECKOUT}/bom"' in shown
-    assert f'bill_of_materials_packages="{CHECKOUT}/carry/python"' in shown
+    assert json.loads(given[4]) == {"bill_of_materials_dir": f"{CHECKOUT}/bom"}
+    assert json.loads(given[6]) == {"bill_of_materials_packages": f"{CHECKOUT}/carry/python"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)

@@ -52,3 +52,12 @@ def test_a_misspelt_variable_stands_in_the_table_at_the_end(tmp_path: Path) -> N
     assert "variables" in row
     told = _run(tmp_path, "verify", "-e", "recovery_plan_strategies=retry")
     assert not [line for line in told.stdout.splitlines() if "variables " in line and "warning " in line]
+
+
+def test_the_misspelt_variable_of_a_node_stands_in_the_table_too(tmp_path: Path) -> None:
+    hosts = "all: {children: {npu_worker: {hosts: {worker-1: {npu_node_prodct: atlas-800t-a2}}}}}"
+    (tmp_path / "hosts.yml").write_text(hosts, encoding="utf-8")
+    ended = _run(tmp_path, "verify", "-i", "hosts.yml", "-e", "recovery_plan_strategies=retry")
+    assert [line for line in ended.stdout.splitlines() if "npu_node_prodct" in line and "variables " in line], (
+        ended.stdout
+    )

@@ -56,6 +56,25 @@ def test_what_the_site_has_is_not_refused(tags: list[str]) -> None:
     assert _run_tags.refusals([SITE], {"--tags": tags, "--skip-tags": []}) == []
 
 
+def test_an_empty_tag_is_what_an_empty_variable_leaves() -> None:
+    assert _run_tags.refusals([SITE], {"--tags": ["scripts", ""], "--skip-tags": [""]}) == []
+
+
+def test_a_part_that_another_playbook_has_may_be_left_out() -> None:
+    assert _run_tags.refusals(["mindcluster.recovery.drift"], {"--skip-tags": ["image", "verify"]}) == []
+    (found,) = _run_tags.refusals(["mindcluster.recovery.drift"], {"--tags": ["image"]})
+    assert "there are job, nodes, scripts" in found.remedy
+
+
+@pytest.mark.parametrize("name", ["site", "nodes"])
+def test_a_limit_does_not_leave_the_question_out(tmp_path: Path, name: str) -> None:
+    (tmp_path / "hosts.yml").write_text("all: {children: {npu_worker: {hosts: {worker-1: {}}}}}\n", encoding="utf-8")
+    limit = ["-i", "hosts.yml", "--limit", "worker-1", "--tags", "nodess"]
+    code, said = _said(tmp_path, "mindcluster.recovery." + name, *limit)
+    assert code == 2, said
+    assert "no task of this run has the tag `nodess`" in said
+
+
 @pytest.mark.parametrize("playbooks", [["own.yml"], [SITE, "own.yml"], ["mindcluster.recovery.nothing"], []])
 def test_beside_a_playbook_of_ones_own_nothing_is_refused(playbooks: list[str]) -> None:
     assert _run_tags.refusals(playbooks, {"--tags": ["verfy"], "--skip-tags": []}) == []
@@ -68,7 +87,9 @@ def test_the_site_ends_at_a_misspelt_tag(tmp_path: Path) -> None:
     assert "Make the plan" not in said
 
 
-@pytest.mark.parametrize("name", ["image", "scripts", "nodes", "job", "uninstall", "rollback"])
+@pytest.mark.parametrize(
+    "name", ["image", "scripts", "nodes", "job", "uninstall", "rollback", "drift", "verify", "bom"]
+)
 def test_each_part_by_itself_ends_at_a_misspelt_tag(tmp_path: Path, name: str) -> None:
     code, said = _said(tmp_path, "mindcluster.recovery." + name, "--tags", "jobb")
     assert code == 2, said
