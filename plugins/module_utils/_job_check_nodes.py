@@ -71,17 +71,28 @@ def _resources(report: Report, replica: Replica) -> None:
                 "npu-resource", path, name, wanted,
                 "Nodes of %s offer another resource, and the Pods would stay Pending" % report.plan["product"],
             )  # fmt: skip
-    _more_than_a_node_has(report, requests or limits, path)
+    _too_many(report, (requests or limits).get(wanted), path)
 
 
-def _more_than_a_node_has(report: Report, npus: t.Mapping[str, t.Any], path: Path) -> None:
-    has, name = report.plan["job"].get("npus_per_node"), report.plan["job"]["resource"]
-    asked = npus.get(name)
+def more_than_a_node_has(asked: t.Any, plan: t.Mapping[str, t.Any]) -> int | None:
+    """The number of NPUs that a Pod asks for, where no node of the plan's product has so many; else None.
+
+    :param asked: the value in the manifest, which may be anything.
+    """
+    has = plan["job"].get("npus_per_node")
     if isinstance(asked, str) and asked.isascii() and asked.isdigit():
         asked = int(asked)
-    if has and isinstance(asked, int) and not isinstance(asked, bool) and asked > has:
+    if not has or not isinstance(asked, int) or isinstance(asked, bool) or asked <= has:
+        return None
+    return asked
+
+
+def _too_many(report: Report, asked: t.Any, path: Path) -> None:
+    many = more_than_a_node_has(asked, report.plan)
+    if many:
+        has = report.plan["job"]["npus_per_node"]
         report.add(
-            "npus-more-than-node", path, str(asked), "%d at most" % has,
+            "npus-more-than-node", path, str(many), "%d at most" % has,
             "A node of %s has %d NPUs, so that no node could ever take the Pod" % (report.plan["product"], has),
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ import textwrap
 import typing as t
 
 from ansible_collections.mindcluster.recovery.plugins.module_utils._findings import Finding, Refused
+from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check_nodes import more_than_a_node_has
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils import _yaml_render as render
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_spec import JobSpec
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_volumes import mount_of, source_of
@@ -84,7 +85,7 @@ def _missing(spec: JobSpec, npus: t.Any, where: str) -> list[Finding]:
 
 def _too_many(spec: JobSpec, plan: t.Mapping[str, t.Any], where: str) -> list[Finding]:
     has = plan["job"].get("npus_per_node")
-    if not has or not spec.npus_per_node or spec.npus_per_node <= has:
+    if not more_than_a_node_has(spec.npus_per_node, plan):
         return []
     return [
         Finding(

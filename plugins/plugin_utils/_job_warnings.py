@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check_nodes import RETIRED_SELECTORS
+from ansible_collections.mindcluster.recovery.plugins.module_utils._job_check_nodes import (
+    RETIRED_SELECTORS,
+    more_than_a_node_has,
+)
 from ansible_collections.mindcluster.recovery.plugins.module_utils._releases import release_named
-from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, is_number, shown
+from ansible_collections.mindcluster.recovery.plugins.plugin_utils._job_owner import Findings, shown
 from ansible_collections.mindcluster.recovery.plugins.plugin_utils._yaml_edit import Draft, Path
 
 # Volcano's init parameter grace-over-time as the vendor ships it, in seconds.
@@ -108,14 +111,15 @@ class JobWarnings:
                 )
 
     def too_many(self, replica: str, container: Path) -> None:
-        has, resource = self.plan["job"].get("npus_per_node"), self.plan["job"]["resource"]
+        resource = self.plan["job"]["resource"]
         path = container + ("resources", "requests", resource)
         asked = self.draft.data(path, self.draft.data(container + ("resources", "limits", resource)))
-        asked = int(asked) if isinstance(asked, str) and asked.isascii() and asked.isdigit() else asked
-        if has and is_number(asked) and asked > has:
+        many = more_than_a_node_has(asked, self.plan)
+        if many:
+            has = self.plan["job"]["npus_per_node"]
             self.findings.warn(
                 "npus-more-than-node",
-                "`%s` asks for %d NPUs, and a node of %s has %d" % (replica, asked, self.plan["product"], has),
+                "`%s` asks for %d NPUs, and a node of %s has %d" % (replica, many, self.plan["product"], has),
                 "No node could ever take such a Pod, and it would stay Pending",
                 "Ask for %d at most, or correct `recovery_plan_product`; it was left as it is" % has,
                 self.draft.place(path),
