@@ -85,12 +85,13 @@ def _missing(spec: JobSpec, npus: t.Any, where: str) -> list[Finding]:
 
 def _too_many(spec: JobSpec, plan: t.Mapping[str, t.Any], where: str) -> list[Finding]:
     has = plan["job"].get("npus_per_node")
-    if not more_than_a_node_has(spec.npus_per_node, plan):
+    many = more_than_a_node_has(spec.npus_per_node, plan)
+    if not many:
         return []
     return [
         Finding(
             "job-npus",
-            "`npus_per_node` is %d, and a node of %s has %d" % (spec.npus_per_node, plan["product"], has),
+            "`npus_per_node` is %d, and a node of %s has %d" % (many, plan["product"], has),
             "No node could ever take a Pod, and all of them would stay Pending",
             "Set `training_job_npus_per_node` to %d at most, or correct `recovery_plan_product`" % has,
             where,
